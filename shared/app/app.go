@@ -1,0 +1,69 @@
+// Package app holds the use cases of a Company, one per file, each with one transaction. It decides nothing that a pure
+// package can decide: it reads, asks shared/task or shared/company what to do, writes it under a guard, and acts outside
+// the database only before the transaction (a wake) or after its COMMIT (from what is stored).
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"companyos/shared/blob"
+	"companyos/shared/executor"
+	"companyos/shared/sandbox"
+	"companyos/shared/store"
+	"companyos/shared/task"
+)
+
+// Queue wakes whoever advances a run. A message only names a run.
+type Queue interface {
+	Send(ctx context.Context, runID string, delay time.Duration) error
+}
+
+// Sandboxes starts, looks at and stops sandboxes.
+type Sandboxes interface {
+	Start(ctx context.Context, spec sandbox.Spec) (handle string, err error)
+	Describe(ctx context.Context, handle string) (sandbox.Status, error)
+	List(ctx context.Context, runID string, launch int) ([]sandbox.Status, error)
+	Stop(ctx context.Context, handle, reason string) error
+}
+
+// Executors is the registry of what a Task may be accepted for. Each call returns one immutable snapshot.
+type Executors interface {
+	Current() *executor.Registry
+}
+
+// Config is what the use cases need.
+type Config struct {
+	DB        *store.DB
+	Blobs     blob.Store
+	Attempts  Queue     // sandboxed runs
+	Work      Queue     // plain agents, teams and workflows
+	Sandboxes Sandboxes // nil in a process without the right to start any
+	Executors Executors
+	Log       *slog.Logger
+
+	MaxSandboxes    int           // slots
+	MaxPending      int           // queued runs beyond which a start is refused
+	DispatchTimeout time.Duration // of the function that calls Advance
+	ExecuteTimeout  time.Duration // of the function that calls Execute
+	PublicURL       string        // where a sandbox reaches the API
+	GitHosts        []string      // URL prefixes that repositories may have beside GitHub
+	Secrets         func(ctx context.Context, names []string) (map[string]string, error)
+}
+
+// Company is the set of use cases.
+type Company struct {
+	Config
+}
+
+// New returns the use cases.
+func New(c Config) *Company { return &Company{Config: c} }
+
+// queueOf is the queue whose consumer advances the run.
+func (c *Company) queueOf(r *task.Run) Queue {
+	if r.Sandboxed {
+		return c.Attempts
+	}
+	return c.Work
+}

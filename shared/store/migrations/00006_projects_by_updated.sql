@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX projects_by_updated ON projects (COALESCE(updated_at, created_at), id);

@@ -1,0 +1,3 @@
+-- name: DatabaseClock :one
+-- The clock that deadlines are compared with.
+SELECT clock_timestamp()::timestamptz AS now;
