@@ -126,3 +126,9 @@ func (h *history) keepArchived(parent task.Parent, at *time.Time) {
 		h.archivedAt = at
 	}
 }
+
+// ArchivedThroughParent says that a child with this history is archived because a parent was, not by itself.
+func ArchivedThroughParent(entries []task.Entry) bool {
+	h := history{entries: entries}
+	return h.archivedBy() != nil
+}

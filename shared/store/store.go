@@ -30,7 +30,7 @@ type DB struct {
 type Config struct {
 	URL            string
 	MaxConns       int32
-	ConnectTimeout time.Duration                                         // default 2 s
+	ConnectTimeout time.Duration                                          // default 2 s
 	Password       func(ctx context.Context) (password string, err error) // asked at each connection when set
 }
 
@@ -145,14 +145,14 @@ const (
 
 // raceConstraints are violated only by a concurrent writer that won after the guard was read, so a repeat sees it.
 var raceConstraints = map[string]bool{
-	"runs_live":                true,
-	"runs_pkey":                true,
-	"runs_task_id_attempt_key": true,
-	"slots_pkey":               true,
-	"slots_run_id_key":         true,
-	"wiki_pages_pkey":          true,
-	"wiki_versions_pkey":       true,
-	"counts_pkey":              true,
+	"runs_live":                       true,
+	"runs_pkey":                       true,
+	"runs_task_id_attempt_key":        true,
+	"slots_pkey":                      true,
+	"slots_run_id_key":                true,
+	"wiki_pages_pkey":                 true,
+	"wiki_versions_pkey":              true,
+	"counts_pkey":                     true,
 	"tasks_product_id_dedupe_key_key": true,
 }
 
