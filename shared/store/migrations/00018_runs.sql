@@ -38,7 +38,7 @@ CREATE TABLE runs (
     event_seq      bigint NOT NULL,
     result_key     text,
     result_sha256  text,
-    content        text,
+    content        text NOT NULL,
     content_type   text,
     ended          jsonb,
     usage          jsonb,

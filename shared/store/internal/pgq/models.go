@@ -101,7 +101,7 @@ type Run struct {
 	EventSeq      int64
 	ResultKey     *string
 	ResultSha256  *string
-	Content       *string
+	Content       string
 	ContentType   *string
 	Ended         json.RawMessage
 	Usage         json.RawMessage

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"companyos/shared/store/internal/pgq"
+	"companyos/shared/task"
+)
+
+// Run returns a run. KindNotFound when there is none.
+func (db *DB) Run(ctx context.Context, id string) (task.Run, error) {
+	row, err := db.read().Run(ctx, id)
+	if err != nil {
+		return task.Run{}, unavailable(notFound(err, "Company run"))
+	}
+	return decodeRun(row)
+}
+
+// ListContent is how much of a run's content a list shows, in bytes.
+const ListContent = 64 << 10
+
+// RunsOfTask returns one page of a Task's runs, oldest first, without tokens and with their content cut at ListContent,
+// and the number of all.
+func (db *DB) RunsOfTask(ctx context.Context, taskID string, p Page) ([]task.Run, int64, error) {
+	total, err := db.read().CountRunsOfTask(ctx, taskID)
+	if err != nil || total == 0 {
+		return nil, 0, unavailable(err)
+	}
+	rows, err := db.read().RunsOfTask(ctx, pgq.RunsOfTaskParams{
+		TaskID: taskID, MostContent: ListContent, Most: int32(p.Limit), Skip: int32((p.Number - 1) * p.Limit),
+	})
+	if err != nil {
+		return nil, 0, unavailable(err)
+	}
+	runs, err := convert(rows, func(r pgq.RunsOfTaskRow) (task.Run, error) {
+		r.Content = cut(r.Content, ListContent)
+		return decodeRun(pgq.Run(r))
+	})
+	return runs, total, err
+}
+
+// cut shortens s to at most n bytes without breaking a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// WaitingRef names a run that somebody has to be woken for.
+type WaitingRef struct {
+	ID        string
+	Sandboxed bool
+}
+
+// OverdueRuns returns runs that were due before a moment and still need a look, longest overdue first.
+func (db *DB) OverdueRuns(ctx context.Context, before time.Time, most int) ([]WaitingRef, error) {
+	rows, err := db.read().OverdueRuns(ctx, pgq.OverdueRunsParams{DueBefore: before, Most: int32(most)})
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return convert(rows, func(r pgq.OverdueRunsRow) (WaitingRef, error) { return WaitingRef(r), nil })
+}
+
+// UnfinishedRuns returns one batch of the runs that need a look, by id and after the given one.
+func (db *DB) UnfinishedRuns(ctx context.Context, after string, most int) ([]WaitingRef, error) {
+	rows, err := db.read().UnfinishedRuns(ctx, pgq.UnfinishedRunsParams{AfterID: after, Most: int32(most)})
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return convert(rows, func(r pgq.UnfinishedRunsRow) (WaitingRef, error) { return WaitingRef(r), nil })
+}
+
+// OldestPending returns the sandboxed run whose turn it is to get a slot; ok is false when none waits.
+func (db *DB) OldestPending(ctx context.Context) (r task.Run, ok bool, err error) {
+	row, err := db.read().OldestPending(ctx)
+	return oneOrNone(row, err)
+}
+
+// OldestPending is DB.OldestPending inside the transaction.
+func (tx *Tx) OldestPending(ctx context.Context) (r task.Run, ok bool, err error) {
+	row, err := tx.q.OldestPending(ctx)
+	return oneOrNone(row, err)
+}
+
+// CountPending counts the runs that wait, up to most.
+func (db *DB) CountPending(ctx context.Context, most int) (int64, error) {
+	n, err := db.read().CountPending(ctx, int32(most))
+	return n, unavailable(err)
+}
+
+// CountPending is DB.CountPending inside the transaction.
+func (tx *Tx) CountPending(ctx context.Context, most int) (int64, error) {
+	return tx.q.CountPending(ctx, int32(most))
+}
+
+// PendingAhead counts the sandboxed runs that get a slot before this one.
+func (db *DB) PendingAhead(ctx context.Context, r *task.Run) (int64, error) {
+	n, err := db.read().PendingAhead(ctx, pgq.PendingAheadParams{CreatedAt: r.CreatedAt, ID: r.ID})
+	return n, unavailable(err)
+}
+
+// LastCompleted returns the newest completed attempt before this one, whose work it continues; ok is false on a first.
+func (db *DB) LastCompleted(ctx context.Context, taskID string, beforeAttempt int) (r task.Run, ok bool, err error) {
+	row, err := db.read().LastCompletedRun(ctx, pgq.LastCompletedRunParams{TaskID: taskID, BeforeAttempt: int32(beforeAttempt)})
+	return oneOrNone(row, err)
+}
+
+// Run reads a run inside the transaction. KindNotFound when there is none.
+func (tx *Tx) Run(ctx context.Context, id string) (task.Run, error) {
+	row, err := tx.q.Run(ctx, id)
+	if err != nil {
+		return task.Run{}, notFound(err, "Company run")
+	}
+	return decodeRun(row)
+}
+
+// InsertRun adds a reserved run: PENDING, launch 0. A lost race with another start of the Task violates runs_live or the
+// unique attempt, and Transact repeats the closure, which then sees the winner.
+func (tx *Tx) InsertRun(ctx context.Context, r *task.Run) error {
+	return tx.q.InsertRun(ctx, pgq.InsertRunParams{
+		ID: r.ID, TaskID: r.TaskID, ProductID: r.ProductID, Attempt: int32(r.Attempt), SessionID: r.SessionID, UserID: r.UserID,
+		StartedBy: r.StartedBy, ExecutorType: string(r.ExecutorType), ExecutorID: r.ExecutorID, Sandboxed: r.Sandboxed,
+		State: string(r.State), InputKey: r.InputKey, InputSha256: r.InputSHA256, SourceID: textOrNull(r.SourceID),
+		Checkout: encodeCheckout(r.Checkout), DueAt: r.DueAt, StartUntil: r.StartUntil, StopGraceMs: r.StopGrace.Milliseconds(),
+		WaitingReason: textOrNull(r.WaitingReason), WaitingSince: r.WaitingSince, CreatedAt: r.CreatedAt,
+	})
+}
+
+// SaveRun writes after over before, ErrChanged when before is not what is stored.
+func (tx *Tx) SaveRun(ctx context.Context, before, after *task.Run) error {
+	return changed(tx.q.UpdateRun(ctx, pgq.UpdateRunParams{
+		ID: before.ID, SeenState: string(before.State), SeenLaunch: int32(before.Launch), SeenDueAt: before.DueAt,
+		SeenEventBatches: int32(before.EventBatches), SeenClaimedBy: textOrNull(before.ClaimedBy),
+		SeenSessionHash: textOrNull(before.SessionHash), SeenSandboxHandle: textOrNull(before.SandboxARN),
+		SeenCallingUntil: before.CallingUntil, SeenCancelAt: before.CancelAt, SeenStoppedAt: before.StoppedAt,
+		SeenPreparedAt: before.PreparedAt, SeenResultSha256: textOrNull(before.ResultSHA256),
+		SeenArtifacts: encodeList(before.Artifacts),
+
+		State: string(after.State), Checkout: encodeCheckout(after.Checkout), DueAt: after.DueAt, RunUntil: after.RunUntil,
+		Launch: int32(after.Launch), LaunchToken: textOrNull(after.LaunchToken), LaunchHash: textOrNull(after.LaunchHash),
+		TokenUntil: after.TokenUntil, CallingUntil: after.CallingUntil, SandboxHandle: textOrNull(after.SandboxARN),
+		ClaimedBy: textOrNull(after.ClaimedBy), ClaimedAt: after.ClaimedAt, SessionHash: textOrNull(after.SessionHash),
+		LeaseUntil: after.LeaseUntil, CancelAt: after.CancelAt, PreparedAt: after.PreparedAt, StoppedAt: after.StoppedAt,
+		StopReason: textOrNull(after.StopReason), EventBatches: int32(after.EventBatches), ResultKey: textOrNull(after.ResultKey),
+		ResultSha256: textOrNull(after.ResultSHA256), Content: after.Content, ContentType: textOrNull(after.ContentType),
+		Ended: encodePtr(after.Ended), Usage: encodePtr(after.Usage), Artifacts: encodeList(after.Artifacts),
+		Sandbox: encodePtr(after.SandboxInfo), WaitingReason: textOrNull(after.WaitingReason), WaitingSince: after.WaitingSince,
+		EndedAt: after.EndedAt, UpdatedAt: after.UpdatedAt,
+	}))
+}
+
+// MoveDue sets when a run is looked at next, unless somebody else did since: then moved is false. Only whoever has sent
+// a message that arrives at that moment calls it.
+func (db *DB) MoveDue(ctx context.Context, id string, seen, due time.Time) (moved bool, err error) {
+	n, err := db.read().MoveDue(ctx, pgq.MoveDueParams{ID: id, SeenDueAt: seen, DueAt: due})
+	return n > 0, unavailable(err)
+}
