@@ -42,6 +42,7 @@ type Config struct {
 	Sandboxes Sandboxes // nil in a process without the right to start any
 	Executors Executors
 	Log       *slog.Logger
+	Clock     func() time.Time // what records are dated by; deadlines follow the database's clock
 
 	MaxSandboxes    int           // slots
 	MaxPending      int           // queued runs beyond which a start is refused
@@ -59,6 +60,9 @@ type Company struct {
 
 // New returns the use cases.
 func New(c Config) *Company { return &Company{Config: c} }
+
+// now is the time that a record written now carries: as fine as the database keeps it.
+func (c *Company) now() time.Time { return c.Clock().UTC().Truncate(time.Microsecond) }
 
 // queueOf is the queue whose consumer advances the run.
 func (c *Company) queueOf(r *task.Run) Queue {

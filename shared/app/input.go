@@ -1,0 +1,131 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"companyos/shared/store"
+	"companyos/shared/task"
+)
+
+// maxInput bounds what one attempt is given to read.
+const maxInput = 1 << 20
+
+// Input is what an attempt is given. It is frozen when the attempt is reserved.
+type Input struct {
+	Brief            *string           `json:"brief"`
+	Wiki             []InputPage       `json:"wiki"`
+	Evidence         []json.RawMessage `json:"evidence"`
+	ExecutionContext ExecutionContext  `json:"execution_context"`
+}
+
+// InputPage is a page of the Company's or the Product's playbook.
+type InputPage struct {
+	Namespace string `json:"namespace"` // company, product
+	Path      string `json:"path"`
+	Content   string `json:"content"`
+}
+
+// ExecutionContext says what is wanted.
+type ExecutionContext struct {
+	Stage          string       `json:"stage"`
+	TaskID         string       `json:"task_id"`
+	Instructions   string       `json:"instructions"`
+	Attempt        int          `json:"attempt"`
+	Reasons        []string     `json:"revision_reasons,omitempty"` // people's words since the last attempt
+	PreviousResult *task.Result `json:"previous_result,omitempty"`
+}
+
+const (
+	stageExecution   = "accepted_task_execution"
+	taskInstructions = "A person accepted this Task for you. Do the work that the brief asks for and answer with the result, " +
+		"together with what shows that it is right. Keep to the brief: being accepted gives you no right beyond it. " +
+		"Where the brief cannot be followed, say what stood in the way and what is left to do."
+	revisionInstructions = " This is a revision: revision_reasons holds what the reviewer asked for, previous_result what was reviewed."
+)
+
+// putInput stores the input of a run under its hash, so that two starts at once cannot mix theirs. previous is what the
+// Task showed before the reservation. KindConflict for an input that is too large.
+func (c *Company) putInput(ctx context.Context, runID string, t task.Task, facts store.StartFacts) (key, sum string, err error) {
+	raw, err := encodeInput(t, facts)
+	if err != nil {
+		return "", "", err
+	}
+	if len(raw) > maxInput {
+		return "", "", task.Conflictf("input_too_large", "Shorten the brief, the evidence or the wiki pages.",
+			"The input of a run is at most %d bytes; this one has %d", maxInput, len(raw))
+	}
+	hash := sha256.Sum256(raw)
+	sum = hex.EncodeToString(hash[:])
+	key = "runs/" + runID + "/input-" + sum
+	if err := c.Blobs.Put(ctx, key, bytes.NewReader(raw), int64(len(raw))); err != nil {
+		return "", "", task.Unavailable("artifacts_unavailable", "The input of the run could not be stored", err)
+	}
+	return key, sum, nil
+}
+
+func encodeInput(t task.Task, facts store.StartFacts) ([]byte, error) {
+	in := Input{
+		Brief: t.Brief, Wiki: []InputPage{}, Evidence: t.Evidence,
+		ExecutionContext: ExecutionContext{Stage: stageExecution, TaskID: t.ID, Instructions: taskInstructions, Attempt: t.Attempts()},
+	}
+	if in.Evidence == nil {
+		in.Evidence = []json.RawMessage{}
+	}
+	for _, p := range facts.Pages {
+		namespace := "product"
+		if p.Namespace == store.CompanyNamespace {
+			namespace = store.CompanyNamespace
+		}
+		in.Wiki = append(in.Wiki, InputPage{namespace, p.Path, p.Content})
+	}
+	if t.Attempts() > 1 {
+		in.ExecutionContext.Instructions += revisionInstructions
+		in.ExecutionContext.Reasons = t.ReasonsSinceLastAttempt()
+		if r := facts.Previous; r != nil && r.Ended != nil {
+			in.ExecutionContext.PreviousResult = &task.Result{RunID: r.ID, Status: task.ResultStatus(r.State), Content: r.Content}
+		}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(in)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// defaultPages adds the pages that every namespace has to those that were read, and stores the missing ones.
+func (c *Company) defaultPages(ctx context.Context, facts store.StartFacts) ([]store.WikiPage, error) {
+	purpose := ""
+	if facts.Product.Purpose != nil {
+		purpose = *facts.Product.Purpose
+	}
+	wanted := []store.WikiPage{
+		{Namespace: store.CompanyNamespace, Path: "brief.md", Content: "# Company\n\nShared company context.\n"},
+		{Namespace: store.CompanyNamespace, Path: "status.md", Content: "# Company status\n\nNo status recorded yet.\n"},
+		{Namespace: facts.Product.ID, Path: "brief.md", Content: "# " + facts.Product.Name + "\n\n" + purpose + "\n"},
+		{Namespace: facts.Product.ID, Path: "status.md", Content: "# " + facts.Product.Name + " status\n\nNo status recorded yet.\n"},
+	}
+	wanted = slices.DeleteFunc(wanted, func(w store.WikiPage) bool {
+		return slices.ContainsFunc(facts.Pages, func(p store.WikiPage) bool { return p.Namespace == w.Namespace && p.Path == w.Path })
+	})
+	if len(wanted) == 0 {
+		return facts.Pages, nil
+	}
+	err := c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for _, w := range wanted {
+			w.UpdatedAt = facts.Now
+			if err := tx.InsertWikiPage(ctx, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.DB.WikiPages(ctx, facts.Product.ID)
+}

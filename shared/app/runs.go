@@ -1,0 +1,25 @@
+package app
+
+import (
+	"context"
+
+	"companyos/shared/company"
+	"companyos/shared/store"
+	"companyos/shared/task"
+)
+
+// Run returns a run. KindNotFound when there is none.
+func (c *Company) Run(ctx context.Context, id string) (task.Run, error) { return c.DB.Run(ctx, id) }
+
+// RunsOfTask returns one page of a Task's runs, oldest first, and the number of all. KindNotFound for a missing Task.
+func (c *Company) RunsOfTask(ctx context.Context, taskID string, page store.Page) ([]task.Run, int64, error) {
+	if _, err := c.Task(ctx, taskID, false); err != nil {
+		return nil, 0, err
+	}
+	return c.DB.RunsOfTask(ctx, taskID, page)
+}
+
+// Attention counts what waits for a person, of one Product or, with an empty id, of all.
+func (c *Company) Attention(ctx context.Context, productID string) (company.Attention, error) {
+	return c.DB.Attention(ctx, productID)
+}
