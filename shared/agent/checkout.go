@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"companyos/shared/task"
+)
+
+// checkout brings one commit of one repository into a workspace, before the agent exists.
+//
+// The branch is resolved once, or not at all when the Task is pinned; the commit is fetched by its id, checked out
+// detached and verified. The objects stay in a base repository of the supervisor's, from which the workspace borrows
+// them: the agent cannot change what its patch is taken against. The agent's user runs all of git, so that a fault of
+// git's that a hostile remote finds opens nothing of the supervisor's.
+type checkout struct {
+	git       git
+	url       string
+	branch    string
+	commit    string // the pin, empty to resolve the branch
+	token     string // GITHUB_READ_TOKEN, only for the remote's own host
+	base      string // base.git, outside the agent's reach
+	workspace string
+	maxBytes  int64 // of the fetched pack and of the files, each
+	patience  time.Duration
+}
+
+// warning is something that the checkout left out.
+type warning struct {
+	text  string
+	paths []string
+}
+
+var commitID = regexp.MustCompile(`\A[0-9a-f]{40}\z`)
+
+// run makes the checkout and returns its commit. Errors: *Failure of the kinds repository_not_found,
+// repository_unauthorized, branch_missing, commit_missing, checkout_timeout, checkout_too_large, storage_full, internal,
+// or the cause of ctx's end.
+func (c *checkout) run(ctx context.Context) (commit string, warnings []warning, err error) {
+	if err := c.init(ctx); err != nil {
+		return "", nil, c.classify(err)
+	}
+	commit = c.commit
+	if commit == "" {
+		if commit, err = c.resolve(ctx); err != nil {
+			return "", nil, c.classify(err)
+		}
+	}
+	if !commitID.MatchString(commit) {
+		return "", nil, failuref(task.EndCommitMissing, nil, "%q is not a full commit id.", commit)
+	}
+	if err := c.fetch(ctx, commit); err != nil {
+		return "", nil, c.classify(err)
+	}
+	warnings, err = c.inspect(ctx, commit)
+	if err != nil {
+		return "", nil, c.classify(err)
+	}
+	if err := c.populate(ctx, commit); err != nil {
+		return "", nil, c.classify(err)
+	}
+	return commit, warnings, nil
+}
+
+// init makes the two repositories, without templates, and gives the base to the fetching user.
+func (c *checkout) init(ctx context.Context) error {
+	own := c.git
+	own.user = nil
+	for _, args := range [][]string{
+		{"init", "--quiet", "--bare", "--initial-branch=none", c.base},
+		{"init", "--quiet", "--initial-branch=none", c.workspace},
+	} {
+		if _, err := own.run(ctx, gitCall{args: args, dir: filepath.Dir(c.base)}); err != nil {
+			return err
+		}
+	}
+	return chownTree(c.base, c.git.user)
+}
+
+// resolve asks the remote once for the branch's tip.
+func (c *checkout) resolve(ctx context.Context) (string, error) {
+	ref := "refs/heads/" + c.branch
+	out, err := c.remote(ctx, "ls-remote", "--exit-code", "--refs", "--", c.url, ref)
+	if err != nil {
+		return "", err
+	}
+	// The pattern of ls-remote also matches the end of a longer name.
+	for line := range strings.Lines(string(out)) {
+		if id, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && name == ref {
+			return id, nil
+		}
+	}
+	return "", failuref(task.EndBranchMissing, nil, "The repository has no branch %s.", c.branch)
+}
+
+// fetch gets the one commit by its id and makes the base the supervisor's.
+func (c *checkout) fetch(ctx context.Context, commit string) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go c.watchSize(ctx, stop)
+	_, err := c.remote(ctx, "--git-dir="+c.base, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head",
+		"--no-recurse-submodules", "--no-auto-maintenance", "--", c.url, commit)
+	if err != nil {
+		return err
+	}
+	own := *c
+	own.git.user = nil
+	if err := chownTree(c.base, supervisorOf(c.git.user)); err != nil {
+		return err
+	}
+	out, err := own.git.run(ctx, gitCall{args: []string{"--git-dir=" + c.base, "rev-parse", "--verify", "--quiet", commit + "^{commit}"}, dir: c.git.home})
+	if err != nil || strings.TrimSpace(string(out)) != commit {
+		return failuref(task.EndCommitMissing, err, "The repository's object %s is not a commit.", commit)
+	}
+	return nil
+}
+
+// remote runs a command that talks to the remote, and repeats it while the host does not answer.
+func (c *checkout) remote(ctx context.Context, args ...string) ([]byte, error) {
+	config, err := remoteConfig(c.url, c.token)
+	if err != nil {
+		return nil, err
+	}
+	call := gitCall{args: args, dir: c.git.home, config: config, env: c.git.pass}
+	end := time.Now().Add(c.patience)
+	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
+		out, err := c.git.run(ctx, call)
+		if err == nil || !unanswered(err) || time.Now().Add(pause).After(end) {
+			return out, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		case <-timer.C:
+		}
+	}
+}
+
+// watchSize ends a fetch that brings more than is allowed.
+func (c *checkout) watchSize(ctx context.Context, stop context.CancelCauseFunc) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if treeSize(filepath.Join(c.base, "objects")) > c.maxBytes {
+			stop(c.tooLarge())
+			return
+		}
+	}
+}
+
+func (c *checkout) tooLarge() *Failure {
+	return failuref(task.EndCheckoutTooLarge, nil, "The checkout is larger than %d MiB.", c.maxBytes>>20)
+}
+
+// populate lets the workspace borrow the base's objects, and writes the files as the agent's user.
+func (c *checkout) populate(ctx context.Context, commit string) error {
+	dir := filepath.Join(c.workspace, ".git")
+	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(filepath.Join(c.base, "objects")+"\n"), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "shallow"), []byte(commit+"\n"), 0o644); err != nil {
+		return err
+	}
+	if err := chownTree(c.workspace, c.git.user); err != nil {
+		return err
+	}
+	inside := []string{"--git-dir=" + dir, "--work-tree=" + c.workspace}
+	run := func(args ...string) ([]byte, error) {
+		return c.git.run(ctx, gitCall{args: append(inside, args...), dir: c.workspace})
+	}
+	if _, err := run("checkout", "--quiet", "--force", "--no-recurse-submodules", "--detach", commit); err != nil {
+		return err
+	}
+	head, err := run("rev-parse", "--verify", "HEAD")
+	if err != nil {
+		return err
+	}
+	if got := string(bytes.TrimSpace(head)); got != commit {
+		return failuref(task.EndInternal, nil, "The checkout is at %s and not at %s.", got, commit)
+	}
+	return nil
+}
+
+// supervisorOf is the supervisor's own user where the agent has another, else nil.
+func supervisorOf(agent *User) *User {
+	if agent == nil {
+		return nil
+	}
+	return &User{UID: os.Getuid(), GID: os.Getgid()}
+}
+
+// chownTree gives a tree to a user; nil leaves it. Symlinks are not followed.
+func chownTree(root string, user *User) error {
+	if user == nil {
+		return nil
+	}
+	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, user.UID, user.GID)
+	})
+}
+
+// treeSize adds up the files below root, as far as they can be seen.
+func treeSize(root string) int64 {
+	var size int64
+	_ = filepath.WalkDir(root, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			if info, err := entry.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	return size
+}
+
+// listPaths names a few of the paths for people.
+func listPaths(paths []string) string {
+	const most = 20
+	if len(paths) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
+	}
+	return strings.Join(paths, ", ")
+}
