@@ -1,0 +1,252 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"companyos/shared/company"
+	"companyos/shared/store"
+	"companyos/shared/store/storetest"
+	"companyos/shared/task"
+)
+
+func product(name string) *company.Product {
+	m, _ := company.NewMetadata(nil, nil)
+	return &company.Product{ID: uuid.NewString(), Name: name, Metadata: m, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+}
+
+func add(t *testing.T, db *store.DB, p *company.Product) {
+	t.Helper()
+	if err := db.Transact(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.InsertProduct(ctx, p) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTransactRepeatsAfterAConflict(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	p := product("p")
+	add(t, db, p)
+	const writers = 4
+	var tries atomic.Int32
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for range writers {
+		wg.Go(func() {
+			<-start
+			err := db.Transact(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+				tries.Add(1)
+				before, err := tx.Product(ctx, p.ID)
+				if err != nil {
+					return err
+				}
+				time.Sleep(20 * time.Millisecond) // all have read before the first writes
+				after := before
+				after.Name += "+"
+				return tx.SaveProduct(ctx, &before, &after)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	got, err := db.Product(t.Context(), p.ID)
+	if err != nil || got.Name != "p++++" || got.Revision != writers {
+		t.Fatalf("got %q revision %d, %v: an update was lost", got.Name, got.Revision, err)
+	}
+	if tries.Load() <= writers {
+		t.Fatal("no conflict happened: the test showed nothing")
+	}
+}
+
+func TestTransactGivesUp(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	tries := 0
+	err := db.Transact(t.Context(), func(context.Context, *store.Tx) error {
+		tries++
+		return &pgconn.PgError{Code: "40001"}
+	})
+	if task.KindOf(err) != task.KindUnavailable || tries != 5 {
+		t.Fatalf("%v after %d tries", err, tries)
+	}
+}
+
+func TestTransactLeavesOtherErrorsAlone(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	mine := errors.New("mine")
+	tries := 0
+	if err := db.Transact(t.Context(), func(context.Context, *store.Tx) error { tries++; return mine }); !errors.Is(err, mine) || tries != 1 {
+		t.Fatal(err, tries)
+	}
+	p := product("twice")
+	add(t, db, p)
+	err := db.Transact(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.InsertProduct(ctx, p) })
+	if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "23505" {
+		t.Fatalf("a violation that no guard expects became %v", err)
+	}
+}
+
+func TestTransactDoesNotNest(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	err := db.Transact(t.Context(), func(ctx context.Context, _ *store.Tx) error {
+		return db.Transact(ctx, func(context.Context, *store.Tx) error { return nil })
+	})
+	if err == nil {
+		t.Fatal("a transaction inside a transaction was let pass")
+	}
+}
+
+// cutting is a proxy that breaks a connection when it sees a COMMIT: before it reaches the server, or after the server
+// has carried it out.
+type cutting struct {
+	server  string
+	after   bool
+	armed   atomic.Bool
+	commits atomic.Int32
+}
+
+func (c *cutting) serve(l net.Listener) {
+	for {
+		client, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go c.pipe(client)
+	}
+}
+
+func (c *cutting) pipe(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", c.server)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		_, _ = io.Copy(client, server)
+		client.Close()
+	}()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buf)
+		if err != nil {
+			return
+		}
+		if c.armed.Load() && contains(buf[:n], "commit") {
+			c.commits.Add(1)
+			if c.after {
+				client.Close() // the answer has nowhere to go
+				_, _ = server.Write(buf[:n])
+				time.Sleep(200 * time.Millisecond)
+			}
+			return
+		}
+		if _, err := server.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func contains(b []byte, s string) bool {
+	for i := 0; i+len(s) <= len(b); i++ {
+		if string(b[i:i+len(s)]) == s {
+			return true
+		}
+	}
+	return false
+}
+
+func TestTransactNeverRepeatsAnUnknownCommit(t *testing.T) {
+	t.Parallel()
+	for _, after := range []bool{false, true} {
+		direct := storetest.Open(t)
+		cfg := direct.Pool().Config().ConnConfig
+		proxy := &cutting{server: net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), after: after}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go proxy.serve(l)
+		url := "postgres://" + cfg.User + ":" + cfg.Password + "@" + l.Addr().String() + "/" + cfg.Database + "?sslmode=disable"
+		db, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Now(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		proxy.armed.Store(true)
+		p, tries := product("unknown"), 0
+		err = db.Transact(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			tries++
+			return tx.InsertProduct(ctx, p)
+		})
+		if !errors.Is(err, store.ErrUnknownOutcome) || tries != 1 || proxy.commits.Load() != 1 {
+			t.Fatalf("after=%v: %v, %d tries, %d commits", after, err, tries, proxy.commits.Load())
+		}
+		_, err = direct.Product(t.Context(), p.ID)
+		if there := err == nil; there != after {
+			t.Fatalf("after=%v: the row is there: %v (%v)", after, there, err)
+		}
+	}
+}
+
+func TestADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	db, err := store.Open(t.Context(), store.Config{URL: "postgres://u:p@" + addr + "/d?sslmode=disable"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	began := time.Now()
+	_, err = db.Product(t.Context(), "x")
+	if task.KindOf(err) != task.KindUnavailable {
+		t.Errorf("a read answers %v", err)
+	}
+	err = db.Transact(t.Context(), func(context.Context, *store.Tx) error { return nil })
+	if task.KindOf(err) != task.KindUnavailable || time.Since(began) > 3*time.Second {
+		t.Errorf("a write answers %v after %v", err, time.Since(began))
+	}
+}
+
+// A serialization failure may come as late as COMMIT; on Aurora DSQL it usually does.
+func TestTransactRepeatsAfterAConflictAtCommit(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	storetest.FailCommits(t, db, "products", 2)
+	p := product("late")
+	tries := 0
+	err := db.Transact(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		tries++
+		return tx.InsertProduct(ctx, p)
+	})
+	if err != nil || tries != 3 {
+		t.Fatalf("%v after %d tries", err, tries)
+	}
+	if _, err := db.Product(t.Context(), p.ID); err != nil {
+		t.Fatal(err)
+	}
+}
