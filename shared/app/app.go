@@ -30,7 +30,7 @@ type Sandboxes interface {
 
 // Executors is the registry of what a Task may be accepted for. Each call returns one immutable snapshot.
 type Executors interface {
-	Current() *executor.Registry
+	Registry() *executor.Registry
 }
 
 // Config is what the use cases need.

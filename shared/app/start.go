@@ -62,7 +62,7 @@ func (c *Company) startable(t task.Task, by task.Caller) (executor.Executor, err
 	if t.Status != task.StatusBacklog && t.ExecutorType != nil && t.ExecutorID != nil {
 		kind, id = *t.ExecutorType, *t.ExecutorID
 	}
-	ex, err := c.Executors.Current().Select(kind, id)
+	ex, err := c.Executors.Registry().Select(kind, id)
 	if err != nil {
 		return ex, broken(err)
 	}

@@ -52,7 +52,7 @@ func (c *Company) checkAcceptance(ctx context.Context, t task.Task, m task.Move)
 			return err
 		}
 	}
-	ex, err := c.Executors.Current().Select(m.Executor.Kind, m.Executor.ID)
+	ex, err := c.Executors.Registry().Select(m.Executor.Kind, m.Executor.ID)
 	if err != nil {
 		return broken(err)
 	}
