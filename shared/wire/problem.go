@@ -21,10 +21,11 @@ type Problem struct {
 
 // FieldError is one entry of a 422's list.
 type FieldError struct {
-	Type string         `json:"type"`
-	Loc  []any          `json:"loc"`
-	Msg  string         `json:"msg"`
-	Ctx  map[string]any `json:"ctx,omitempty"`
+	Type  string          `json:"type"`
+	Loc   []any           `json:"loc"`
+	Msg   string          `json:"msg"`
+	Input json.RawMessage `json:"input,omitempty"` // what was sent; left out when it is long
+	Ctx   map[string]any  `json:"ctx,omitempty"`
 }
 
 // OpenTask is a Task that keeps its parent from being archived.
