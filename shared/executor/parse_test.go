@@ -52,6 +52,7 @@ func TestProblems(t *testing.T) {
 		"repeated key":         {agent("harness: fixture"), []problem{{4, `key "harness" stands twice`, "line 3"}}},
 		"key no text":          {agent("[x]: y"), []problem{{4, "is not a text", "plain word"}}},
 		"merge key":            {"agents:\n  - &x {id: a, harness: fixture}\n  - {<<: *x, id: b}\n", []problem{{3, "merges another mapping", "write the keys out"}, {3, `agent "b" has no harness`, "add harness"}}},
+		"anchor, once":         {"agents:\n  - &x {id: a, harness: fixture, bad: 1}\n  - *x\n", []problem{{2, `unknown key "bad"`, "id"}, {2, "defined twice", "line 2"}}},
 		"no id":                {"agents:\n  - harness: fixture\n", []problem{{2, "this agent has no id", "agent-1"}}},
 		"id null":              {"agents:\n  - harness: fixture\n    id:\n", []problem{{3, "id of this agent has no value", "give it one"}}},
 		"id a number":          {"agents:\n  - id: 7\n    harness: fixture\n", []problem{{2, "not a text but int", `"7"`}}},
