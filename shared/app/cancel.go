@@ -20,21 +20,45 @@ func (c *Company) announceCancel(ctx context.Context, r *task.Run) (now time.Tim
 	return now, c.send(ctx, r.ID, r.Sandboxed, cancelDelay)
 }
 
-// cancelLive cancels the Task's live run inside a transaction that takes the Task away from it: backlog, cancelled or
-// archived. t is the Task as it will be saved; the answer is t with the run settled where nothing worked on it, to be
-// saved by the caller, and the id of the run that was cancelled, empty when none was live. at is announceCancel's answer.
-func (c *Company) cancelLive(ctx context.Context, tx *store.Tx, t task.Task, at time.Time) (task.Task, string, error) {
-	if t.LiveRunID == nil {
-		return t, "", nil
+// cancelLive saves a Task that a transition takes away from its live run, backlog, cancelled or archived, and cancels
+// that run in the same transaction. It answers the run's id, empty when none was live or it was being cancelled already.
+// at is announceCancel's answer. Like Tx.SaveTask it returns store.ErrChanged when before is not what is stored.
+func (c *Company) cancelLive(ctx context.Context, tx *store.Tx, before, after task.Task, at time.Time) (string, error) {
+	if before.LiveRunID == nil {
+		return "", tx.SaveTask(ctx, &before, &after)
 	}
-	before, err := tx.Run(ctx, *t.LiveRunID)
+	seen, err := tx.Run(ctx, *before.LiveRunID)
 	if err != nil {
-		return t, "", err
+		return "", err
 	}
-	after := task.Cancel(before, at)
-	if after.State == before.State {
-		return t, "", nil // it is being cancelled already
+	run := task.Cancel(seen, at)
+	if run.State.Terminal() {
+		after = task.Close(after, run, at)
 	}
-	t = task.Settle(t, after, nil, at)
-	return t, after.ID, c.writeRun(ctx, tx, before, after, at)
+	if err := tx.SaveTask(ctx, &before, &after); err != nil || run.State == seen.State {
+		return "", err
+	}
+	if due := at.Add(cancelDelay); due.Before(run.DueAt) {
+		run.DueAt = due
+	}
+	return run.ID, writeRun(ctx, tx, seen, run, at)
+}
+
+// CancelRun asks for the end of a run on behalf of whoever may run its executor. A run that has ended stays as it is, and
+// asking is no error. KindNotFound for an unknown run, KindForbidden without the permission.
+func (c *Company) CancelRun(ctx context.Context, by task.Caller, runID string) error {
+	run, err := c.DB.Run(ctx, runID)
+	if err != nil {
+		return err
+	}
+	if err := by.RequireRun(run.ExecutorType, run.ExecutorID); err != nil {
+		return err
+	}
+	after, err := c.change(ctx, runID, func(_ context.Context, v *view) (task.Run, error) {
+		return task.Cancel(v.run, v.now), nil
+	})
+	if err == nil && after.NeedsLook() {
+		c.nudge(ctx, &after)
+	}
+	return err
 }

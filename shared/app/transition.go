@@ -116,17 +116,14 @@ func (c *Company) changeLiveTask(ctx context.Context, id string, endsRun bool, c
 		return err
 	}
 	err = c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
-		next, runID := after, ""
-		if endsRun {
-			var err error
-			if next, runID, err = c.cancelLive(ctx, tx, after, announced); err != nil {
-				return err
-			}
+		if !endsRun {
+			return tx.SaveTask(ctx, &seen.Task, &after)
 		}
+		runID, err := c.cancelLive(ctx, tx, seen.Task, after, announced)
 		if cancelled != nil {
 			*cancelled = runID
 		}
-		return tx.SaveTask(ctx, &seen.Task, &next)
+		return err
 	})
 	if errors.Is(err, store.ErrChanged) {
 		return task.Conflictf("task_changed", "Read the Task and decide again.", "Task changed while transitioning")

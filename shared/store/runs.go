@@ -120,16 +120,24 @@ func (tx *Tx) Run(ctx context.Context, id string) (task.Run, error) {
 	return decodeRun(row)
 }
 
-// InsertRun adds a reserved run: PENDING, launch 0. A lost race with another start of the Task violates runs_live or the
-// unique attempt, and Transact repeats the closure, which then sees the winner.
-func (tx *Tx) InsertRun(ctx context.Context, r *task.Run) error {
-	return tx.q.InsertRun(ctx, pgq.InsertRunParams{
-		ID: r.ID, TaskID: r.TaskID, ProductID: r.ProductID, Attempt: int32(r.Attempt), SessionID: r.SessionID, UserID: r.UserID,
-		StartedBy: r.StartedBy, ExecutorType: string(r.ExecutorType), ExecutorID: r.ExecutorID, Sandboxed: r.Sandboxed,
-		State: string(r.State), InputKey: r.InputKey, InputSha256: r.InputSHA256, SourceID: textOrNull(r.SourceID),
-		Checkout: encodeCheckout(r.Checkout), DueAt: r.DueAt, StartUntil: r.StartUntil, StopGraceMs: r.StopGrace.Milliseconds(),
-		WaitingReason: textOrNull(r.WaitingReason), WaitingSince: r.WaitingSince, CreatedAt: r.CreatedAt,
-	})
+// RunAndClock returns a run and the database's clock. KindNotFound when there is none.
+func (db *DB) RunAndClock(ctx context.Context, id string) (task.Run, time.Time, error) {
+	r, now, err := runAndClock(ctx, db.read(), id)
+	return r, now, unavailable(err)
+}
+
+// RunAndClock is DB.RunAndClock inside the transaction.
+func (tx *Tx) RunAndClock(ctx context.Context, id string) (task.Run, time.Time, error) {
+	return runAndClock(ctx, tx.q, id)
+}
+
+func runAndClock(ctx context.Context, q *pgq.Queries, id string) (task.Run, time.Time, error) {
+	row, err := q.RunAndClock(ctx, id)
+	if err != nil {
+		return task.Run{}, time.Time{}, notFound(err, "Company run")
+	}
+	r, err := decodeRun(row.Run)
+	return r, row.Now, err
 }
 
 // SaveRun writes after over before, ErrChanged when before is not what is stored.
@@ -142,7 +150,7 @@ func (tx *Tx) SaveRun(ctx context.Context, before, after *task.Run) error {
 		SeenPreparedAt: before.PreparedAt, SeenResultSha256: textOrNull(before.ResultSHA256),
 		SeenArtifacts: encodeList(before.Artifacts),
 
-		State: string(after.State), Checkout: encodeCheckout(after.Checkout), DueAt: after.DueAt, RunUntil: after.RunUntil,
+		State: string(after.State), SourceID: textOrNull(after.SourceID), Checkout: encodeCheckout(after.Checkout), DueAt: after.DueAt, RunUntil: after.RunUntil,
 		Launch: int32(after.Launch), LaunchToken: textOrNull(after.LaunchToken), LaunchHash: textOrNull(after.LaunchHash),
 		TokenUntil: after.TokenUntil, CallingUntil: after.CallingUntil, SandboxHandle: textOrNull(after.SandboxARN),
 		ClaimedBy: textOrNull(after.ClaimedBy), ClaimedAt: after.ClaimedAt, SessionHash: textOrNull(after.SessionHash),

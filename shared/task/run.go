@@ -118,6 +118,11 @@ type Artifact struct {
 	Key    string `json:"key"`
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
+
+	// What the result says of its patch and transcript.
+	Files    int   `json:"files,omitempty"`    // patch: files changed
+	TakenAt  int64 `json:"taken_at,omitempty"` // epoch seconds
+	Redacted bool  `json:"redacted,omitempty"` // a secret was taken out: evidence, not to be put back
 }
 
 // RunCheckout is what a run was asked to check out and what it reported before the agent started.

@@ -1,23 +1,13 @@
--- name: InsertRun :exec
--- Guard: the unique (task_id, attempt) and the partial unique index runs_live; a violation is a lost race and is repeated.
-INSERT INTO runs (
-    id, task_id, product_id, attempt, session_id, user_id, started_by, executor_type, executor_id, sandboxed, state,
-    input_key, input_sha256, source_id, checkout, due_at, start_until, stop_grace_ms, launch, event_batches, event_seq,
-    content, artifacts, waiting_reason, waiting_since, created_at)
-VALUES (
-    sqlc.arg(id), sqlc.arg(task_id), sqlc.arg(product_id), sqlc.arg(attempt), sqlc.arg(session_id), sqlc.arg(user_id),
-    sqlc.arg(started_by), sqlc.arg(executor_type), sqlc.arg(executor_id), sqlc.arg(sandboxed), sqlc.arg(state),
-    sqlc.arg(input_key), sqlc.arg(input_sha256), sqlc.arg(source_id), sqlc.arg(checkout), sqlc.arg(due_at),
-    sqlc.arg(start_until), sqlc.arg(stop_grace_ms), 0, 0, 0, '', '[]', sqlc.arg(waiting_reason), sqlc.arg(waiting_since),
-    sqlc.arg(created_at));
-
 -- name: Run :one
 SELECT * FROM runs WHERE id = sqlc.arg(id);
+
+-- name: RunAndClock :one
+SELECT sqlc.embed(runs), clock_timestamp()::timestamptz AS now FROM runs WHERE id = sqlc.arg(id);
 
 -- name: UpdateRun :execrows
 -- Guard: everything that the rules of a run look at is as the writer saw it.
 UPDATE runs
-SET state = sqlc.arg(state), checkout = sqlc.arg(checkout), due_at = sqlc.arg(due_at), run_until = sqlc.arg(run_until),
+SET state = sqlc.arg(state), source_id = sqlc.arg(source_id), checkout = sqlc.arg(checkout), due_at = sqlc.arg(due_at), run_until = sqlc.arg(run_until),
     launch = sqlc.arg(launch), launch_token = sqlc.arg(launch_token), launch_hash = sqlc.arg(launch_hash),
     token_until = sqlc.arg(token_until), calling_until = sqlc.arg(calling_until),
     sandbox_handle = sqlc.arg(sandbox_handle), claimed_by = sqlc.arg(claimed_by), claimed_at = sqlc.arg(claimed_at),

@@ -34,71 +34,6 @@ func (q *Queries) CountRunsOfTask(ctx context.Context, taskID string) (int64, er
 	return count, err
 }
 
-const insertRun = `-- name: InsertRun :exec
-INSERT INTO runs (
-    id, task_id, product_id, attempt, session_id, user_id, started_by, executor_type, executor_id, sandboxed, state,
-    input_key, input_sha256, source_id, checkout, due_at, start_until, stop_grace_ms, launch, event_batches, event_seq,
-    content, artifacts, waiting_reason, waiting_since, created_at)
-VALUES (
-    $1, $2, $3, $4, $5, $6,
-    $7, $8, $9, $10, $11,
-    $12, $13, $14, $15, $16,
-    $17, $18, 0, 0, 0, '', '[]', $19, $20,
-    $21)
-`
-
-type InsertRunParams struct {
-	ID            string
-	TaskID        string
-	ProductID     string
-	Attempt       int32
-	SessionID     string
-	UserID        *string
-	StartedBy     *string
-	ExecutorType  string
-	ExecutorID    string
-	Sandboxed     bool
-	State         string
-	InputKey      string
-	InputSha256   string
-	SourceID      *string
-	Checkout      json.RawMessage
-	DueAt         time.Time
-	StartUntil    time.Time
-	StopGraceMs   int64
-	WaitingReason *string
-	WaitingSince  *time.Time
-	CreatedAt     time.Time
-}
-
-// Guard: the unique (task_id, attempt) and the partial unique index runs_live; a violation is a lost race and is repeated.
-func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
-	_, err := q.db.Exec(ctx, insertRun,
-		arg.ID,
-		arg.TaskID,
-		arg.ProductID,
-		arg.Attempt,
-		arg.SessionID,
-		arg.UserID,
-		arg.StartedBy,
-		arg.ExecutorType,
-		arg.ExecutorID,
-		arg.Sandboxed,
-		arg.State,
-		arg.InputKey,
-		arg.InputSha256,
-		arg.SourceID,
-		arg.Checkout,
-		arg.DueAt,
-		arg.StartUntil,
-		arg.StopGraceMs,
-		arg.WaitingReason,
-		arg.WaitingSince,
-		arg.CreatedAt,
-	)
-	return err
-}
-
 const lastCompletedRun = `-- name: LastCompletedRun :one
 SELECT id, task_id, product_id, attempt, session_id, user_id, started_by, executor_type, executor_id, sandboxed, state, input_key, input_sha256, source_id, checkout, due_at, start_until, run_until, stop_grace_ms, launch, launch_token, launch_hash, token_until, calling_until, sandbox_handle, claimed_by, claimed_at, session_hash, lease_until, cancel_at, prepared_at, stopped_at, stop_reason, event_batches, event_seq, result_key, result_sha256, content, content_type, ended, usage, artifacts, sandbox, waiting_reason, waiting_since, ended_at, created_at, updated_at FROM runs WHERE task_id = $1 AND state = 'COMPLETED' AND attempt < $2
 ORDER BY attempt DESC LIMIT 1
@@ -367,6 +302,72 @@ func (q *Queries) Run(ctx context.Context, id string) (Run, error) {
 	return i, err
 }
 
+const runAndClock = `-- name: RunAndClock :one
+SELECT runs.id, runs.task_id, runs.product_id, runs.attempt, runs.session_id, runs.user_id, runs.started_by, runs.executor_type, runs.executor_id, runs.sandboxed, runs.state, runs.input_key, runs.input_sha256, runs.source_id, runs.checkout, runs.due_at, runs.start_until, runs.run_until, runs.stop_grace_ms, runs.launch, runs.launch_token, runs.launch_hash, runs.token_until, runs.calling_until, runs.sandbox_handle, runs.claimed_by, runs.claimed_at, runs.session_hash, runs.lease_until, runs.cancel_at, runs.prepared_at, runs.stopped_at, runs.stop_reason, runs.event_batches, runs.event_seq, runs.result_key, runs.result_sha256, runs.content, runs.content_type, runs.ended, runs.usage, runs.artifacts, runs.sandbox, runs.waiting_reason, runs.waiting_since, runs.ended_at, runs.created_at, runs.updated_at, clock_timestamp()::timestamptz AS now FROM runs WHERE id = $1
+`
+
+type RunAndClockRow struct {
+	Run Run
+	Now time.Time
+}
+
+func (q *Queries) RunAndClock(ctx context.Context, id string) (RunAndClockRow, error) {
+	row := q.db.QueryRow(ctx, runAndClock, id)
+	var i RunAndClockRow
+	err := row.Scan(
+		&i.Run.ID,
+		&i.Run.TaskID,
+		&i.Run.ProductID,
+		&i.Run.Attempt,
+		&i.Run.SessionID,
+		&i.Run.UserID,
+		&i.Run.StartedBy,
+		&i.Run.ExecutorType,
+		&i.Run.ExecutorID,
+		&i.Run.Sandboxed,
+		&i.Run.State,
+		&i.Run.InputKey,
+		&i.Run.InputSha256,
+		&i.Run.SourceID,
+		&i.Run.Checkout,
+		&i.Run.DueAt,
+		&i.Run.StartUntil,
+		&i.Run.RunUntil,
+		&i.Run.StopGraceMs,
+		&i.Run.Launch,
+		&i.Run.LaunchToken,
+		&i.Run.LaunchHash,
+		&i.Run.TokenUntil,
+		&i.Run.CallingUntil,
+		&i.Run.SandboxHandle,
+		&i.Run.ClaimedBy,
+		&i.Run.ClaimedAt,
+		&i.Run.SessionHash,
+		&i.Run.LeaseUntil,
+		&i.Run.CancelAt,
+		&i.Run.PreparedAt,
+		&i.Run.StoppedAt,
+		&i.Run.StopReason,
+		&i.Run.EventBatches,
+		&i.Run.EventSeq,
+		&i.Run.ResultKey,
+		&i.Run.ResultSha256,
+		&i.Run.Content,
+		&i.Run.ContentType,
+		&i.Run.Ended,
+		&i.Run.Usage,
+		&i.Run.Artifacts,
+		&i.Run.Sandbox,
+		&i.Run.WaitingReason,
+		&i.Run.WaitingSince,
+		&i.Run.EndedAt,
+		&i.Run.CreatedAt,
+		&i.Run.UpdatedAt,
+		&i.Now,
+	)
+	return i, err
+}
+
 const runsOfTask = `-- name: RunsOfTask :many
 SELECT id, task_id, product_id, attempt, session_id, user_id, started_by, executor_type, executor_id, sandboxed, state,
     input_key, input_sha256, source_id, checkout, due_at, start_until, run_until, stop_grace_ms, launch,
@@ -550,31 +551,32 @@ func (q *Queries) UnfinishedRuns(ctx context.Context, arg UnfinishedRunsParams) 
 
 const updateRun = `-- name: UpdateRun :execrows
 UPDATE runs
-SET state = $1, checkout = $2, due_at = $3, run_until = $4,
-    launch = $5, launch_token = $6, launch_hash = $7,
-    token_until = $8, calling_until = $9,
-    sandbox_handle = $10, claimed_by = $11, claimed_at = $12,
-    session_hash = $13, lease_until = $14, cancel_at = $15,
-    prepared_at = $16, stopped_at = $17, stop_reason = $18,
-    event_batches = $19, result_key = $20, result_sha256 = $21,
-    content = $22, content_type = $23, ended = $24, usage = $25,
-    artifacts = $26, sandbox = $27, waiting_reason = $28,
-    waiting_since = $29, ended_at = $30, updated_at = $31
-WHERE id = $32 AND state = $33 AND launch = $34
-    AND due_at = $35 AND event_batches = $36
-    AND claimed_by IS NOT DISTINCT FROM $37
-    AND session_hash IS NOT DISTINCT FROM $38
-    AND sandbox_handle IS NOT DISTINCT FROM $39
-    AND calling_until IS NOT DISTINCT FROM $40
-    AND cancel_at IS NOT DISTINCT FROM $41
-    AND stopped_at IS NOT DISTINCT FROM $42
-    AND prepared_at IS NOT DISTINCT FROM $43
-    AND result_sha256 IS NOT DISTINCT FROM $44
-    AND artifacts = $45
+SET state = $1, source_id = $2, checkout = $3, due_at = $4, run_until = $5,
+    launch = $6, launch_token = $7, launch_hash = $8,
+    token_until = $9, calling_until = $10,
+    sandbox_handle = $11, claimed_by = $12, claimed_at = $13,
+    session_hash = $14, lease_until = $15, cancel_at = $16,
+    prepared_at = $17, stopped_at = $18, stop_reason = $19,
+    event_batches = $20, result_key = $21, result_sha256 = $22,
+    content = $23, content_type = $24, ended = $25, usage = $26,
+    artifacts = $27, sandbox = $28, waiting_reason = $29,
+    waiting_since = $30, ended_at = $31, updated_at = $32
+WHERE id = $33 AND state = $34 AND launch = $35
+    AND due_at = $36 AND event_batches = $37
+    AND claimed_by IS NOT DISTINCT FROM $38
+    AND session_hash IS NOT DISTINCT FROM $39
+    AND sandbox_handle IS NOT DISTINCT FROM $40
+    AND calling_until IS NOT DISTINCT FROM $41
+    AND cancel_at IS NOT DISTINCT FROM $42
+    AND stopped_at IS NOT DISTINCT FROM $43
+    AND prepared_at IS NOT DISTINCT FROM $44
+    AND result_sha256 IS NOT DISTINCT FROM $45
+    AND artifacts = $46
 `
 
 type UpdateRunParams struct {
 	State             string
+	SourceID          *string
 	Checkout          json.RawMessage
 	DueAt             time.Time
 	RunUntil          *time.Time
@@ -625,6 +627,7 @@ type UpdateRunParams struct {
 func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, error) {
 	result, err := q.db.Exec(ctx, updateRun,
 		arg.State,
+		arg.SourceID,
 		arg.Checkout,
 		arg.DueAt,
 		arg.RunUntil,

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"encoding/json"
+	"time"
+
+	"companyos/shared/store"
+	"companyos/shared/task"
+)
+
+// The events that are written here and never taken from a sandbox.
+const (
+	eventWaiting    = "waiting"
+	eventLaunched   = "launched"
+	eventClaimed    = "claimed"
+	eventPrepared   = "prepared"
+	eventCancelling = "cancelling"
+	eventFinished   = "finished"
+)
+
+// eventsOf are the events that a change of a run makes.
+func eventsOf(before, after *task.Run, now time.Time) (events []store.Event) {
+	add := func(kind string, body map[string]any) {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			panic(err) // only texts and numbers come here
+		}
+		events = append(events, store.Event{At: now, Type: kind, Body: raw})
+	}
+	if after.WaitingReason != "" && after.WaitingReason != before.WaitingReason {
+		add(eventWaiting, map[string]any{"reason": after.WaitingReason})
+	}
+	if after.SandboxARN != "" && after.SandboxARN != before.SandboxARN {
+		add(eventLaunched, map[string]any{"launch": after.Launch})
+	}
+	if after.ClaimedBy != "" && before.ClaimedBy == "" && after.Sandboxed {
+		add(eventClaimed, map[string]any{"launch": after.Launch})
+	}
+	if after.PreparedAt != nil && before.PreparedAt == nil {
+		add(eventPrepared, map[string]any{"url": after.Checkout.URL, "branch": after.Checkout.Branch, "commit": after.Checkout.Commit})
+	}
+	if after.State == task.StateCancelling && before.State != task.StateCancelling {
+		add(eventCancelling, map[string]any{})
+	}
+	// A supervisor that reported its result has told its own end.
+	if after.State.Terminal() && !before.State.Terminal() && after.ResultSHA256 == "" {
+		add(eventFinished, map[string]any{"kind": after.Ended.Kind, "text": after.Ended.Message})
+	}
+	return events
+}

@@ -1,0 +1,58 @@
+package task
+
+import (
+	"slices"
+	"time"
+)
+
+// TokenLife is how long a launch token may be claimed.
+const TokenLife = 10 * time.Minute
+
+// FreeSlot is the smallest slot from 1 to most that is not taken; ok is false when none is free.
+func FreeSlot(taken []int, most int) (slot int, ok bool) {
+	for slot = 1; slot <= most; slot++ {
+		if !slices.Contains(taken, slot) {
+			return slot, true
+		}
+	}
+	return 0, false
+}
+
+// Admit begins the first launch of a run that has got a slot. Whoever admits it makes the call, so the call counts as in
+// flight from here. ok is false for a run that does not wait any more.
+func Admit(r Run, secret string, callTimeout time.Duration, now time.Time) (_ Run, ok bool) {
+	if !r.Sandboxed || r.State != StatePending || r.CancelAt != nil || !now.Before(r.StartUntil) {
+		return r, false
+	}
+	r = r.nextLaunch(secret, now)
+	r.State, r.WaitingReason, r.WaitingSince = StateLaunching, "", nil
+	until := now.Add(callTimeout)
+	r.CallingUntil = &until
+	return r, true
+}
+
+// nextLaunch gives the run a new launch with a new token. Nothing of an earlier launch is accepted any more.
+func (r Run) nextLaunch(secret string, now time.Time) Run {
+	r.Launch++
+	r.LaunchToken = MakeToken(TokenLaunch, r.ID, r.Launch, secret)
+	r.LaunchHash = HashToken(r.LaunchToken)
+	until := now.Add(TokenLife)
+	r.TokenUntil, r.CallingUntil, r.SandboxARN = &until, nil, ""
+	r.ClaimedBy, r.SessionHash, r.EventBatches = "", "", 0
+	r.UpdatedAt = &now
+	return r
+}
+
+// Revoked says that a waiting run may not start any more: its Task was given to something else meanwhile.
+func Revoked(t *Task, r *Run) bool {
+	return t.Status != StatusInProgress || t.ArchivedAt != nil || t.JobID == nil || *t.JobID != r.ID ||
+		t.ExecutorType == nil || *t.ExecutorType != r.ExecutorType || t.ExecutorID == nil || *t.ExecutorID != r.ExecutorID
+}
+
+// Revoke ends a run that may not start any more: one that waits, or whose launch nobody has claimed.
+func Revoke(r Run, now time.Time) (_ Run, ok bool) {
+	if r.State != StatePending && r.State != StateLaunching {
+		return r, false
+	}
+	return r.end(failure(EndExecutorRevoked, "", "Task acceptance was changed or revoked"), now), true
+}

@@ -1,0 +1,64 @@
+package task
+
+import (
+	"slices"
+	"strconv"
+)
+
+// The kinds of artifacts.
+const (
+	ArtifactPatch      = "patch"
+	ArtifactTranscript = "transcript"
+	ArtifactResult     = "result"
+	ArtifactLog        = "log"
+)
+
+// ArtifactKinds lists all kinds.
+func ArtifactKinds() []string {
+	return []string{ArtifactPatch, ArtifactTranscript, ArtifactResult, ArtifactLog}
+}
+
+// keptArtifacts is how many artifacts of a kind a run names; older snapshots are superseded.
+const keptArtifacts = 16
+
+// ArtifactKey is where an artifact of the present launch is stored.
+func (r *Run) ArtifactKey(kind, sha string) string {
+	return "runs/" + r.ID + "/" + strconv.Itoa(r.Launch) + "/" + kind + "-" + sha
+}
+
+// Artifact is the newest artifact of a kind, nil when there is none. A settled run's is the one that its result names.
+func (r *Run) Artifact(kind string) *Artifact {
+	for i := len(r.Artifacts) - 1; i >= 0; i-- {
+		if r.Artifacts[i].Kind == kind {
+			return &r.Artifacts[i]
+		}
+	}
+	return nil
+}
+
+// Announced finds an artifact of the present launch by its hash.
+func (r *Run) Announced(kind, sha string) (Artifact, bool) {
+	key := r.ArtifactKey(kind, sha)
+	i := slices.IndexFunc(r.Artifacts, func(a Artifact) bool { return a.Key == key })
+	if i < 0 {
+		return Artifact{}, false
+	}
+	return r.Artifacts[i], true
+}
+
+// WithArtifact returns the run with an artifact as the newest of its kind; the oldest beyond keptArtifacts goes.
+func (r Run) WithArtifact(a Artifact) Run {
+	all := slices.DeleteFunc(slices.Clone(r.Artifacts), func(b Artifact) bool { return b.Key == a.Key })
+	all = append(all, a)
+	same := 0
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Kind != a.Kind {
+			continue
+		}
+		if same++; same > keptArtifacts {
+			all = slices.Delete(all, i, i+1)
+		}
+	}
+	r.Artifacts = all
+	return r
+}
