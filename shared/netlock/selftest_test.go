@@ -1,0 +1,53 @@
+//go:build linux && (amd64 || arm64)
+
+package netlock
+
+import (
+	"net/netip"
+	"os"
+	"testing"
+)
+
+// testUser is a user id that nothing else on a machine has.
+const testUser = 61234
+
+// testPolicy is a policy for whoever runs the tests: root starts commands as
+// another user, everybody else shares theirs and needs Landlock.
+func testPolicy(t testing.TB, allow ...netip.AddrPort) Policy {
+	t.Helper()
+	p := Policy{Allow: allow}
+	if os.Geteuid() == 0 {
+		p.UID, p.GID = testUser, testUser
+		return p
+	}
+	if landlockVersion() == 0 {
+		t.Fatal("these tests run as root, or on a kernel with Landlock: the lock does not hold otherwise")
+	}
+	p.ReadOnly = []string{"/"}
+	p.ReadWrite = []string{"/dev/null"}
+	return p
+}
+
+func TestSelfTest(t *testing.T) {
+	for name, change := range map[string]func(*Policy){
+		"plain":   func(*Policy) {},
+		"listen":  func(p *Policy) { p.Listen = true },
+		"netlink": func(p *Policy) { p.Netlink = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := testPolicy(t, netip.MustParseAddrPort("127.0.0.1:9"))
+			change(&p)
+			r, err := SelfTest(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(r)
+			for _, c := range r.Checks {
+				t.Logf("%t %s: %s", c.OK, c.Name, c.Detail)
+			}
+			if !r.Held() || len(r.Checks) < 110 {
+				t.Errorf("%d checks, %d leaks; failed: %v", len(r.Checks), r.Leaks, r.Failed())
+			}
+		})
+	}
+}
