@@ -56,6 +56,9 @@ func (c *Company) checkAcceptance(ctx context.Context, t task.Task, m task.Move)
 	if err != nil {
 		return broken(err)
 	}
+	if ex.Remote {
+		return errRemote()
+	}
 	if err := ex.Runnable(); err != nil {
 		return broken(err)
 	}
@@ -67,6 +70,11 @@ func (c *Company) checkAcceptance(ctx context.Context, t task.Task, m task.Move)
 		return broken(err)
 	}
 	return broken(executor.CheckPin(ex, t.Checkout))
+}
+
+// errRemote is an executor in another process: nobody here can say whether it is there.
+func errRemote() error {
+	return task.Unavailable("executor_unreachable", "Internal server error (RemoteServerUnavailableError)", nil)
 }
 
 // sourcesFor reads the git Sources that a sandboxed executor is matched with; others need none.

@@ -1,0 +1,101 @@
+// Package config reads a process's settings once, at its start. Every setting is a flag and an environment variable of
+// the same name: -addr and COMPANY_ADDR. A flag wins.
+package config
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/peterbourgon/ff/v4"
+)
+
+const prefix = "COMPANY"
+
+// set collects the settings of one process.
+type set struct {
+	std      *flag.FlagSet
+	required []string
+	secret   map[string]bool
+}
+
+func newSet(process string) *set {
+	std := flag.NewFlagSet(process, flag.ContinueOnError)
+	std.SetOutput(io.Discard)
+	return &set{std: std, secret: map[string]bool{}}
+}
+
+// require names settings without which the process cannot work.
+func (s *set) require(names ...string) { s.required = append(s.required, names...) }
+
+// hide names settings whose values never reach a log.
+func (s *set) hide(names ...string) {
+	for _, n := range names {
+		s.secret[n] = true
+	}
+}
+
+// parse reads flags and environment. It returns flag.ErrHelp with the usage printed, or one error that names every
+// missing setting.
+func (s *set) parse(args []string) error {
+	if err := ff.Parse(s.std, args, ff.WithEnvVarPrefix(prefix)); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			s.usage(os.Stderr)
+		}
+		return err
+	}
+	var missing []string
+	for _, name := range s.required {
+		if s.std.Lookup(name).Value.String() == "" {
+			missing = append(missing, variable(name))
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("these settings are missing: %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+func variable(name string) string {
+	return prefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+func (s *set) usage(w io.Writer) {
+	fmt.Fprintf(w, "%s: settings, as flags or environment variables\n", s.std.Name())
+	s.std.VisitAll(func(f *flag.Flag) {
+		fmt.Fprintf(w, "  -%-40s %s (%s", f.Name, f.Usage, variable(f.Name))
+		if f.DefValue != "" {
+			fmt.Fprintf(w, ", default %s", f.DefValue)
+		}
+		fmt.Fprintln(w, ")")
+	})
+}
+
+// values are all settings for the first line of a log, secrets replaced.
+func (s *set) values() []slog.Attr {
+	var attrs []slog.Attr
+	s.std.VisitAll(func(f *flag.Flag) {
+		v := f.Value.String()
+		switch {
+		case v == "":
+		case s.secret[f.Name]:
+			v = "[redacted]"
+		default:
+			v = withoutPassword(v)
+		}
+		attrs = append(attrs, slog.String(f.Name, v))
+	})
+	return attrs
+}
+
+func withoutPassword(v string) string {
+	if u, err := url.Parse(v); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return v
+}
