@@ -37,17 +37,26 @@ func CacheDir() (string, error) {
 			return realPath(d)
 		}
 	}
-	d := filepath.Join(os.TempDir(), fmt.Sprintf("company-postgres-%d", os.Getuid()))
-	if err := os.MkdirAll(d, 0o700); err != nil {
+	d, err := PrivateDir(os.TempDir())
+	if err != nil {
 		return "", fmt.Errorf("no place for PostgreSQL, set HOME to a directory that this user can write: %w", err)
 	}
-	// Anybody may have made it: a link, or a folder that its maker can fill.
+	return d, nil
+}
+
+// PrivateDir makes or finds this user's folder in a directory where anybody may write.
+func PrivateDir(shared string) (string, error) {
+	d := filepath.Join(shared, fmt.Sprintf("company-postgres-%d", os.Getuid()))
+	if err := os.MkdirAll(d, 0o700); err != nil {
+		return "", err
+	}
+	// Somebody else may have made it: a link, or a folder that its maker can fill.
 	info, err := os.Lstat(d)
 	if err != nil {
 		return "", err
 	}
 	if st := info.Sys().(*syscall.Stat_t); !info.IsDir() || int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
-		return "", fmt.Errorf("%s is another user's, remove it or set HOME to a directory that this user can write", d)
+		return "", fmt.Errorf("%s is not this user's own, remove it", d)
 	}
 	return realPath(d)
 }

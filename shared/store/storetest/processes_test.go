@@ -22,6 +22,12 @@ const cacheFlag = "STORETEST_CLIENT"
 // processes of their own with a server of their own.
 func TestClient(t *testing.T) {
 	t.Parallel()
+	if os.Getenv(cacheFlag) == "where" {
+		dir, err := serverDir()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), "where"), []byte(dir), 0o600))
+		return
+	}
 	url := New(t, migrateOne, "one")
 	require.Equal(t, "1", value(t, url, "select n::text from one"))
 	if os.Getenv(cacheFlag) == "kill server" {
@@ -71,8 +77,9 @@ func TestProcesses(t *testing.T) {
 
 // private is a server that no other process of this user knows.
 type private struct {
-	env []string
-	dir string
+	home string
+	env  []string
+	dir  string
 }
 
 func newPrivate(t *testing.T) private {
@@ -81,7 +88,7 @@ func newPrivate(t *testing.T) private {
 	cache, err := embedded.CacheDir()
 	require.NoError(t, err)
 	home := t.TempDir()
-	p := private{env: []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "Library", "Caches")}}
+	p := private{home: home, env: []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "Library", "Caches")}}
 	mine := filepath.Join(home, "Library", "Caches", filepath.Base(cache))
 	require.NoError(t, os.MkdirAll(mine, 0o700))
 	servers, err := filepath.Glob(filepath.Join(cache, "server-*"))
@@ -89,8 +96,17 @@ func newPrivate(t *testing.T) private {
 	for _, s := range servers {
 		require.NoError(t, os.Symlink(s, filepath.Join(mine, filepath.Base(s))))
 	}
-	p.dir = filepath.Join(mine, "test-"+embedded.Version)
+	p.dir = p.whereServerIs(t)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(p.dir)) }) // it may be in memory
 	return p
+}
+
+func (p private) whereServerIs(t *testing.T) string {
+	t.Helper()
+	require.NoError(t, p.client(t, "where"))
+	dir, err := os.ReadFile(filepath.Join(p.home, "where"))
+	require.NoError(t, err)
+	return string(dir)
 }
 
 func (p private) client(t *testing.T, what string) error {

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package storetest
+
+func memoryDir() (string, bool) { return "", false }
