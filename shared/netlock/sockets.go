@@ -101,8 +101,8 @@ var kinds = []kind{
 	{unix.AF_UNIX, unix.SOCK_SEQPACKET, []uint32{0}, "local servers, in records"},
 }
 
-func allowedKind(family, typ, protocol uint32) bool {
-	return slices.ContainsFunc(kinds, func(k kind) bool {
+func inKinds(list []kind, family, typ, protocol uint32) bool {
+	return slices.ContainsFunc(list, func(k kind) bool {
 		return k.family == family && k.typ == typ && slices.Contains(k.protocols, protocol)
 	})
 }
@@ -112,7 +112,7 @@ func allowedKind(family, typ, protocol uint32) bool {
 func (l *lock) socket(n *notification) result {
 	family, typ, protocol := uint32(n.Args[0]), uint32(n.Args[1]), uint32(n.Args[2])
 	const known = sockType | unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
-	if !allowedKind(family, typ&sockType, protocol) || typ&^known != 0 {
+	if !inKinds(kinds, family, typ&sockType, protocol) || typ&^known != 0 {
 		l.record(n, VerdictDeny, "socket", describeSocket(family, typ&sockType, protocol), unix.EACCES)
 		return result{errno: unix.EACCES}
 	}

@@ -75,18 +75,18 @@ func table(netlink bool) []rule {
 // is: the argument is one of the values.
 func is(arg int, values ...uint32) cond { return cond{arg: arg, in: values} }
 
-// bits: the argument has any of the bits.
-func bits(arg int, any uint32) cond { return cond{arg: arg, any: any} }
+// anyOf: the argument has any of the bits.
+func anyOf(arg int, any uint32) cond { return cond{arg: arg, any: any} }
 
 func socketCalls(netlink bool) []rule {
 	t := []rule{
 		{"socketpair", unix.SYS_SOCKETPAIR, []cond{is(0, unix.AF_UNIX), {arg: 1, mask: sockType, in: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}}}, allow, "two ends inside the lock"},
 		{"socketpair", unix.SYS_SOCKETPAIR, nil, refuse(unix.EACCES), "a datagram socket can name another peer in each message"},
 
-		{"sendto", unix.SYS_SENDTO, []cond{bits(3, msgFastopen)}, refuse(unix.EACCES), "MSG_FASTOPEN connects"},
-		{"sendmsg", unix.SYS_SENDMSG, []cond{bits(2, msgFastopen)}, refuse(unix.EACCES), "MSG_FASTOPEN connects"},
+		{"sendto", unix.SYS_SENDTO, []cond{anyOf(3, msgFastopen)}, refuse(unix.EACCES), "MSG_FASTOPEN connects"},
+		{"sendmsg", unix.SYS_SENDMSG, []cond{anyOf(2, msgFastopen)}, refuse(unix.EACCES), "MSG_FASTOPEN connects"},
 		{"sendmsg", unix.SYS_SENDMSG, nil, allow, "stream sockets take no peer from a message"},
-		{"sendmmsg", unix.SYS_SENDMMSG, []cond{bits(3, msgFastopen)}, refuse(unix.EACCES), "MSG_FASTOPEN connects"},
+		{"sendmmsg", unix.SYS_SENDMMSG, []cond{anyOf(3, msgFastopen)}, refuse(unix.EACCES), "MSG_FASTOPEN connects"},
 		{"sendmmsg", unix.SYS_SENDMMSG, nil, allow, "stream sockets take no peer from a message"},
 	}
 	if !netlink {
@@ -131,11 +131,11 @@ func socketOptions() []rule {
 
 func escapes() []rule {
 	t := []rule{
-		{"seccomp", unix.SYS_SECCOMP, []cond{bits(1, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)}, refuse(unix.EBUSY), "a second listener could answer in the supervisor's place"},
+		{"seccomp", unix.SYS_SECCOMP, []cond{anyOf(1, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)}, refuse(unix.EBUSY), "a second listener could answer in the supervisor's place"},
 		{"seccomp", unix.SYS_SECCOMP, nil, allow, "a further filter only takes away"},
-		{"clone", unix.SYS_CLONE, []cond{bits(0, nsFlags)}, refuse(unix.EPERM), "a user namespace gives capabilities, a network namespace other sockets"},
+		{"clone", unix.SYS_CLONE, []cond{anyOf(0, nsFlags)}, refuse(unix.EPERM), "a user namespace gives capabilities, a network namespace other sockets"},
 		{"clone", unix.SYS_CLONE, nil, allow, "processes and threads inherit the filter"},
-		{"unshare", unix.SYS_UNSHARE, []cond{bits(0, nsFlags|unix.CLONE_NEWTIME)}, refuse(unix.EPERM), "as clone"},
+		{"unshare", unix.SYS_UNSHARE, []cond{anyOf(0, nsFlags|unix.CLONE_NEWTIME)}, refuse(unix.EPERM), "as clone"},
 		{"unshare", unix.SYS_UNSHARE, nil, allow, "descriptors and directories of a thread"},
 		{"ioctl", unix.SYS_IOCTL, []cond{is(1, unix.TIOCSTI, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */)}, refuse(unix.EPERM), "types into a terminal that an unlocked shell reads; a line discipline can be a network driver"},
 		{"ioctl", unix.SYS_IOCTL, nil, allow, "devices and terminals; changing interfaces takes CAP_NET_ADMIN"},

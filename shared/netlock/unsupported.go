@@ -17,7 +17,9 @@ func (c *Cmd) asChild(f func() error) error { return f() }
 
 func validateAttr(*syscall.SysProcAttr) error { return nil }
 
-func leadsGroup(a *syscall.SysProcAttr) bool { return a != nil && (a.Setsid || a.Setpgid && a.Pgid == 0) }
+func leadsGroup(a *syscall.SysProcAttr) bool {
+	return a != nil && (a.Setsid || a.Setpgid && a.Pgid == 0)
+}
 
 func shim() {}
 
