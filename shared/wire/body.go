@@ -36,7 +36,7 @@ func (b *Body[T]) Decode(data []byte) (T, []FieldError) {
 	}
 	if err := json.Unmarshal(data, &out); err != nil {
 		// The table let through what the struct cannot hold: a defect of this package, told as a refusal of the body.
-		return out, []FieldError{{Type: typeValueError, Loc: []any{"body"}, Msg: "Value error, the body could not be decoded", Ctx: map[string]any{"error": struct{}{}}}}
+		return out, []FieldError{BodyError("the body could not be decoded")}
 	}
 	return out, nil
 }
@@ -49,7 +49,8 @@ func (b *Body[T]) Required() bool { return !b.Optional }
 
 func (b *Body[T]) record() any { var zero T; return zero }
 
-func (b *Body[T]) refusals(data []byte) []FieldError {
+// Refusals validates a body without keeping it.
+func (b *Body[T]) Refusals(data []byte) []FieldError {
 	_, errs := b.Decode(data)
 	return errs
 }
@@ -59,7 +60,12 @@ type bodyTable interface {
 	Table() *Model
 	Required() bool
 	record() any
-	refusals(data []byte) []FieldError
+	Refusals(data []byte) []FieldError
+}
+
+// BodyError is an entry about the body as a whole: a rule that is checked behind the tables and told like one of theirs.
+func BodyError(text string) FieldError {
+	return FieldError{Type: typeValueError, Loc: []any{"body"}, Msg: "Value error, " + text, Ctx: map[string]any{"error": struct{}{}}}
 }
 
 // notBlank refuses text of white space only, and null where the field looks at it.

@@ -40,7 +40,7 @@ func routeOf(t *testing.T, method, path string) Route {
 func decode(r Route, query, body string) []FieldError {
 	_, errs := r.Query.Decode(query)
 	if r.Body != nil {
-		errs = append(errs, r.Body.refusals([]byte(body))...)
+		errs = append(errs, r.Body.Refusals([]byte(body))...)
 	}
 	return errs
 }

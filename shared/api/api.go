@@ -1,0 +1,144 @@
+// Package api is the HTTP server of a Company: it authenticates, checks requests against shared/wire's tables, calls one
+// use case of shared/app per route and writes the answer or the problem.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"companyos/shared/app"
+	"companyos/shared/task"
+	"companyos/shared/wire"
+)
+
+// Config is what the server needs.
+type Config struct {
+	Company *app.Company
+	Auth    *Verifier
+	Log     *slog.Logger
+	Now     func() time.Time // time.Now when nil
+
+	// RequestID names a request where whoever received it has a name for it already; nil or an empty name: a new one.
+	RequestID func(*http.Request) string
+
+	// Blobs serves signed uploads and downloads below /sandbox/blobs/ where no object store does; nil elsewhere.
+	Blobs http.Handler
+}
+
+// server is the handler of all routes.
+type server struct {
+	Config
+	mux      *http.ServeMux
+	methods  []string // all that the table has
+	handlers map[string]handler
+}
+
+// request is a checked request: authenticated, its query and size right.
+type request struct {
+	*http.Request
+	id     string
+	route  *wire.Route
+	caller task.Caller // of a person's route
+	token  task.Token  // of a sandbox's route
+	query  wire.Query
+	body   []byte
+}
+
+// handler answers a route: with a record, with nil for none, or, after it wrote the answer itself, with written.
+type handler func(ctx context.Context, w http.ResponseWriter, r *request) (any, error)
+
+// written is what a handler returns that wrote its own answer.
+type written struct{}
+
+// New builds the server.
+func New(c Config) http.Handler {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	s := &server{Config: c, mux: http.NewServeMux()}
+	s.handlers = s.table()
+	seen := map[string]bool{}
+	for i := range wire.Routes {
+		route := &wire.Routes[i]
+		s.mux.HandleFunc(route.Method+" "+route.Pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
+		if !seen[route.Method] {
+			seen[route.Method] = true
+			s.methods = append(s.methods, route.Method)
+		}
+	}
+	if c.Blobs != nil {
+		s.mux.Handle("/sandbox/blobs/", c.Blobs)
+	}
+	s.mux.HandleFunc("/", s.noRoute)
+	return s
+}
+
+// table binds the routes of shared/wire to their handlers. A route that is missing here answers 501 after its checks; a
+// test lists which those are.
+func (s *server) table() map[string]handler {
+	return map[string]handler{
+		"openapi": s.openapi,
+		"docs":    s.docs,
+
+		"products.list":    s.listProducts,
+		"products.create":  with(s.createProduct),
+		"products.get":     s.getProduct,
+		"products.update":  with(s.updateProduct),
+		"products.delete":  s.deleteProduct,
+		"products.restore": s.restoreProduct,
+
+		"sources.list":    s.listSources,
+		"sources.create":  with(s.createSource),
+		"sources.delete":  s.deleteSource,
+		"sources.restore": s.restoreSource,
+
+		"projects.list":       s.listProjects,
+		"projects.create":     with(s.createProject),
+		"projects.get":        s.getProject,
+		"projects.update":     with(s.updateProject),
+		"projects.delete":     s.deleteProject,
+		"projects.restore":    s.restoreProject,
+		"projects.transition": with(s.moveProject),
+
+		"tasks.list":       s.listTasks,
+		"tasks.create":     with(s.createTask),
+		"tasks.get":        s.getTask,
+		"tasks.update":     with(s.updateTask),
+		"tasks.delete":     s.deleteTask,
+		"tasks.restore":    s.restoreTask,
+		"tasks.transition": with(s.moveTask),
+		"tasks.start":      with(s.startRun),
+		"tasks.runs":       s.listRuns,
+
+		"runs.get":    s.getRun,
+		"runs.cancel": s.cancelRun,
+		"attention":   s.attention,
+	}
+}
+
+// with decodes the body by the route's table before the handler sees it.
+func with[T any](h func(ctx context.Context, r *request, in T) (any, error)) handler {
+	return func(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {
+		table, ok := r.route.Body.(*wire.Body[T])
+		if !ok {
+			return nil, &task.Error{Kind: task.KindInternal, Detail: "the route " + r.route.Name + " has another body"}
+		}
+		in, fields := table.Decode(r.body)
+		if fields != nil {
+			return nil, &invalid{fields}
+		}
+		return h(ctx, r, in)
+	}
+}
+
+// notBuilt answers a route that this version only checks.
+func notBuilt(_ context.Context, _ http.ResponseWriter, r *request) (any, error) {
+	if r.route.Body != nil {
+		if fields := r.route.Body.Refusals(r.body); fields != nil {
+			return nil, &invalid{fields}
+		}
+	}
+	return nil, errNotBuilt
+}
