@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -203,17 +204,26 @@ func supervisorOf(agent *User) *User {
 	return &User{UID: os.Getuid(), GID: os.Getgid()}
 }
 
-// chownTree gives a tree to a user; nil leaves it. Symlinks are not followed.
+// chownTree gives a tree to a user; nil leaves it. Symlinks are not followed. A folder goes after what is in it, since
+// the supervisor may not look into a folder of the agent's.
 func chownTree(root string, user *User) error {
 	if user == nil {
 		return nil
 	}
-	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
+	var paths []string
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		paths = append(paths, path)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Backward(paths) {
+		if err := os.Lchown(path, user.UID, user.GID); err != nil {
 			return err
 		}
-		return os.Lchown(path, user.UID, user.GID)
-	})
+	}
+	return nil
 }
 
 // treeSize adds up the files below root, as far as they can be seen.

@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"companyos/shared/task"
+	"companyos/shared/wire"
+)
+
+// artifact is a file on its way to the API's store.
+type artifact struct {
+	kind     wire.ArtifactKind
+	path     string // of a file, else content
+	content  []byte
+	sha256   string
+	size     int64
+	redacted bool
+}
+
+// The bounds of a run's end.
+const (
+	contentLimit  = 1 << 20 // of the answer in result.json
+	snapshotFor   = 2 * time.Minute
+	lastEventsFor = 20 * time.Second
+	outputDefault = 64 << 20 // of the patch and of the transcript where the executor sets no limit
+	reportTries   = 5
+)
+
+func (s *supervisor) outputLimit() int64 {
+	if s.work.Limits.Output > 0 {
+		return s.work.Limits.Output
+	}
+	return outputDefault
+}
+
+// finish brings out what the run made and reports its end. Everything is uploaded before the result is reported, so that
+// a report which never arrives loses nothing.
+func (s *supervisor) finish(ctx context.Context, outcome Outcome) Exit {
+	result := wire.ResultFile{Usage: outcome.Usage}
+	if s.commit != "" {
+		outcome = s.collect(ctx, outcome, &result)
+	}
+	result.Kind, result.Content = outcome.Kind, cut(s.redact.String(outcome.Answer), contentLimit)
+	if left := s.events.left(); left > 0 {
+		s.warn(warning{text: fmt.Sprintf("%d events found no room and were left out.", left)})
+	}
+	s.events.addLast(wire.Event{Type: wire.EventFinished, Kind: outcome.Kind, Text: result.Content})
+	exit := Exit{Reason: ReasonReported, Kind: outcome.Kind}
+	err := s.deliver(ctx, result)
+	switch {
+	case err == nil:
+	case errors.Is(err, wire.ErrFenced), errors.Is(err, wire.ErrTokenRefused):
+		exit.Reason, exit.Err = ReasonFenced, err
+	default:
+		exit.Reason, exit.Err = ReasonUnreported, err
+	}
+	return exit
+}
+
+// collect takes the patch and the conversation from the agent's files. What goes wrong there ends a run that would have
+// been completed, and is a note for any other.
+func (s *supervisor) collect(ctx context.Context, outcome Outcome, result *wire.ResultFile) Outcome {
+	taking, cancel := context.WithTimeout(ctx, snapshotFor)
+	defer cancel()
+	worse := func(err error) {
+		f := failureOf(err)
+		s.log.note("%s", f.Text)
+		s.Config.Log.Warn("collecting", "kind", f.Kind, "error", err)
+		if outcome.Kind == task.EndCompleted {
+			outcome.Kind, outcome.Answer = f.Kind, f.Text
+		}
+	}
+	if err := s.collectPatch(taking, result); err != nil {
+		worse(err)
+	}
+	conversation, err := s.transcript(taking, filepath.Join(s.layout.private, "transcript"))
+	if err != nil {
+		worse(err)
+	}
+	if conversation != nil {
+		s.put(wire.ArtifactTranscript, *conversation)
+		result.Transcript = &wire.ResultArtifact{SHA256: conversation.sha256, Size: conversation.size, TakenAt: s.Now().Unix(), Redacted: conversation.redacted}
+	}
+	// Looking at the agent's files may have started something of the agent's again.
+	t := turn{user: s.Agent}
+	if err := t.killAll(context.WithoutCancel(ctx)); err != nil {
+		worse(err)
+	}
+	return outcome
+}
+
+func (s *supervisor) collectPatch(ctx context.Context, result *wire.ResultFile) error {
+	shot := snapshot{
+		git: s.git, base: s.layout.base, workspace: s.layout.workspace, scratch: s.layout.scratch, commit: s.commit,
+		limit: s.outputLimit(), redact: s.redact,
+	}
+	taken, err := shot.take(ctx, filepath.Join(s.layout.private, "patch"), s.Now())
+	if err != nil || taken == nil {
+		return err
+	}
+	for _, w := range taken.warnings {
+		s.warn(w)
+	}
+	file, err := newArtifact(taken.file, nil)
+	if err != nil {
+		return err
+	}
+	s.put(wire.ArtifactPatch, *file)
+	result.Patch = &wire.ResultArtifact{SHA256: file.sha256, Size: file.size, Files: taken.files, TakenAt: taken.takenAt.Unix(), Redacted: taken.redacted}
+	s.events.addLast(wire.Event{Type: wire.EventPatched, SHA256: file.sha256, Size: file.size, Files: taken.files})
+	return nil
+}
+
+func (s *supervisor) put(kind wire.ArtifactKind, a artifact) {
+	a.kind = kind
+	s.artifacts = append(s.artifacts, a)
+}
+
+// deliver uploads everything, sends the last events and reports the result, for as long as ctx allows. A store that lost
+// an object gets it again.
+func (s *supervisor) deliver(ctx context.Context, result wire.ResultFile) error {
+	s.collectLog()
+	text, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	report := artifact{content: text, sha256: hex.EncodeToString(sum[:]), size: int64(len(text))}
+	s.put(wire.ArtifactResult, report)
+
+	for try := 1; ; try++ {
+		for _, a := range s.artifacts {
+			if err := s.upload(ctx, a); err != nil {
+				return err
+			}
+		}
+		if try == 1 {
+			s.sendLastEvents(ctx)
+		}
+		_, err = s.client.Result(ctx, wire.ResultRequest{SHA256: report.sha256})
+		if !errors.Is(err, wire.ErrArtifactMissing) || try == reportTries {
+			return err
+		}
+		s.Config.Log.Warn("an artifact is missing, all are uploaded again", "try", try)
+	}
+}
+
+// collectLog ends the log. A run is reported without one rather than not at all: the disk may be what failed.
+func (s *supervisor) collectLog() {
+	if s.log == nil {
+		return
+	}
+	err := s.log.close()
+	if err != nil {
+		s.Config.Log.Warn("the log is lost", "error", err)
+		return
+	}
+	file, err := newArtifact(filepath.Join(s.layout.private, "log"), nil)
+	if err != nil {
+		s.Config.Log.Warn("the log is lost", "error", err)
+		return
+	}
+	s.put(wire.ArtifactLog, *file)
+}
+
+// sendLastEvents empties the line of events. They follow the uploads, which wait for an API that does not answer.
+func (s *supervisor) sendLastEvents(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastEventsFor)
+	defer cancel()
+	s.events.finish(ctx)
+}
+
+// upload announces one artifact and puts it where the API says. The address is good for a while only, so a refusal asks
+// for another one.
+func (s *supervisor) upload(ctx context.Context, a artifact) error {
+	var body io.ReaderAt = bytes.NewReader(a.content)
+	if a.path != "" {
+		file, err := os.Open(a.path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		body = file
+	}
+	for try := 1; ; try++ {
+		answer, err := s.client.Artifact(ctx, wire.ArtifactRequest{Kind: a.kind, SHA256: a.sha256, Size: a.size})
+		if err != nil {
+			return err
+		}
+		err = s.client.Upload(ctx, answer.PutURL, body, a.size)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if try == reportTries {
+			// The store's refusal says nothing about the run's token.
+			return fmt.Errorf("uploading the %s: %s", a.kind, err.Error())
+		}
+	}
+}

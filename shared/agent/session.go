@@ -1,0 +1,117 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"companyos/shared/agent/redact"
+	"companyos/shared/task"
+)
+
+// The bounds of what a claim's URLs answer.
+const (
+	inputMost = 4 << 20
+	patchMost = 256 << 20
+
+	transcriptFor = 15 * time.Second
+)
+
+// restore brings in what the attempt starts from beside the commit: its input, the last completed attempt's changes and
+// conversation. The directories are the agent's from here on. Errors: *Failure.
+func (s *supervisor) restore(ctx context.Context) ([]byte, error) {
+	input, err := s.client.Download(ctx, s.work.InputURL, inputMost)
+	if err != nil {
+		return nil, brokenOff(ctx, err, "The attempt's input could not be read.")
+	}
+	if p := s.work.Patch; p != nil {
+		content, err := s.fetch(ctx, p.URL, p.SHA256, "changes")
+		if err != nil {
+			return nil, err
+		}
+		if err := restore(ctx, s.git, s.layout.workspace, content); err != nil {
+			return nil, err
+		}
+		s.log.note("the changes of the earlier attempt are back (%d bytes)", len(content))
+	}
+	if t := s.work.Session; t != nil {
+		content, err := s.fetch(ctx, t.TranscriptURL, t.SHA256, "conversation")
+		if err != nil {
+			return nil, err
+		}
+		to := HarnessInput{Home: s.layout.home}.Transcript()
+		if err := os.WriteFile(to, content, 0o600); err != nil {
+			return nil, err
+		}
+		s.resumed = true
+	}
+	return input, s.layout.hand(s.Agent)
+}
+
+// fetch reads an artifact of the earlier attempt and checks that it is the one.
+func (s *supervisor) fetch(ctx context.Context, from, hash, what string) ([]byte, error) {
+	content, err := s.client.Download(ctx, from, patchMost)
+	if err != nil {
+		return nil, brokenOff(ctx, err, "The earlier attempt's "+what+" could not be read.")
+	}
+	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != hash {
+		return nil, failuref(task.EndInternal, nil, "The earlier attempt's %s are not what was stored: sha256 differs.", what)
+	}
+	return content, nil
+}
+
+// brokenOff is the cause of ctx's end, or a failure with this text.
+func brokenOff(ctx context.Context, err error, text string) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return failuref(task.EndInternal, err, "%s", text)
+}
+
+// transcript copies the conversation out of the agent's home, as the agent's user: whatever the agent put there, a link or
+// a pipe, opens nothing that it could not read itself. A nil artifact means that there is none.
+func (s *supervisor) transcript(ctx context.Context, to string) (*artifact, error) {
+	file, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	redacted := s.redact.Writer(file)
+	bounded := &limitedBuffer{to: redacted, left: s.outputLimit()}
+	ctx, cancel := context.WithTimeout(ctx, transcriptFor) // a pipe in its place would never end
+	defer cancel()
+	_, err = child{
+		args: []string{"cat", "--", HarnessInput{Home: s.layout.home}.Transcript()}, dir: s.layout.empty,
+		env: s.git.environment(nil), user: s.Agent, stdout: bounded,
+	}.run(ctx)
+	err = errors.Join(redacted.Close(), file.Close(), err)
+	if bounded.left < 0 {
+		return nil, &Failure{Kind: task.EndOutputLimit, Limit: LimitOutput, Text: "The conversation is larger than the output limit.", Err: err}
+	}
+	if failed, ok := errors.AsType[*childError](err); ok && failed.exit == 1 {
+		return nil, nil // cat says that there is no such file, or not one to be read
+	}
+	if err != nil {
+		return nil, fmt.Errorf("copying the conversation: %w", err)
+	}
+	return newArtifact(to, redacted)
+}
+
+// newArtifact hashes a file on its way out.
+func newArtifact(path string, by *redact.Writer) (*artifact, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	size, err := io.Copy(hash, file)
+	if err != nil {
+		return nil, err
+	}
+	return &artifact{path: path, sha256: hex.EncodeToString(hash.Sum(nil)), size: size, redacted: by != nil && by.Found()}, nil
+}
