@@ -9,7 +9,7 @@ import (
 )
 
 // cancelDelay is how soon a cancelled run is looked at.
-const cancelDelay = 2 * time.Second
+const cancelDelay = 5 * time.Second
 
 // announceCancel sends the wake that comes before a cancel and returns the database's clock at which it was sent. Its
 // caller passes that clock to cancelLive. Waking a run for a cancel that does not happen does no harm.
@@ -27,9 +27,12 @@ func (c *Company) cancelLive(ctx context.Context, tx *store.Tx, before, after ta
 	if before.LiveRunID == nil {
 		return "", tx.SaveTask(ctx, &before, &after)
 	}
-	seen, err := tx.Run(ctx, *before.LiveRunID)
+	seen, now, err := tx.RunAndClock(ctx, *before.LiveRunID)
 	if err != nil {
 		return "", err
+	}
+	if !now.Before(at.Add(cancelDelay)) {
+		return "", task.Unavailable("busy", "The wake of the cancelled run was overtaken", nil)
 	}
 	run := task.Cancel(seen, at)
 	if run.State.Terminal() {

@@ -73,8 +73,12 @@ const maxChangeTries = 5
 
 // change decides about a run and writes the decision, its events, its slot and its Task in one transaction. Where the
 // decision brings the next look nearer, the transaction begins again after a wake was sent that arrives then.
-func (c *Company) change(ctx context.Context, runID string, decide decision) (after task.Run, err error) {
-	var arrives time.Time // of the wake that was sent
+func (c *Company) change(ctx context.Context, runID string, decide decision) (task.Run, error) {
+	return c.changeAfterWake(ctx, runID, time.Time{}, decide)
+}
+
+// changeAfterWake is change after a wake that arrives then. Once it may have arrived it counts as consumed.
+func (c *Company) changeAfterWake(ctx context.Context, runID string, arrives time.Time, decide decision) (after task.Run, err error) {
 	for range maxChangeTries {
 		var soon, clock time.Time
 		err = c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -87,7 +91,7 @@ func (c *Company) change(ctx context.Context, runID string, decide decision) (af
 				return err
 			}
 			if hastened, yes := task.Hasten(after, now); yes {
-				if arrives.IsZero() || hastened.DueAt.Before(arrives) {
+				if !now.Before(arrives) || hastened.DueAt.Before(arrives) {
 					soon, clock = hastened.DueAt, now
 					return errWakeFirst
 				}

@@ -8,7 +8,7 @@ import (
 	"companyos/shared/task"
 )
 
-// The events that are written here and never taken from a sandbox.
+// The events that have a meaning here. The first five are written here and never taken from a sandbox.
 const (
 	eventWaiting    = "waiting"
 	eventLaunched   = "launched"
@@ -16,16 +16,15 @@ const (
 	eventPrepared   = "prepared"
 	eventCancelling = "cancelling"
 	eventFinished   = "finished"
+	eventStarted    = "started"
+	eventUsage      = "usage"
+	eventWarning    = "warning"
 )
 
 // eventsOf are the events that a change of a run makes.
 func eventsOf(before, after *task.Run, now time.Time) (events []store.Event) {
 	add := func(kind string, body map[string]any) {
-		raw, err := json.Marshal(body)
-		if err != nil {
-			panic(err) // only texts and numbers come here
-		}
-		events = append(events, store.Event{At: now, Type: kind, Body: raw})
+		events = append(events, store.Event{At: now, Type: kind, Body: eventBody(body)})
 	}
 	if after.WaitingReason != "" && after.WaitingReason != before.WaitingReason {
 		add(eventWaiting, map[string]any{"reason": after.WaitingReason})
@@ -47,4 +46,12 @@ func eventsOf(before, after *task.Run, now time.Time) (events []store.Event) {
 		add(eventFinished, map[string]any{"kind": after.Ended.Kind, "text": after.Ended.Message})
 	}
 	return events
+}
+
+func eventBody(fields map[string]any) json.RawMessage {
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // only texts and numbers come here
+	}
+	return raw
 }

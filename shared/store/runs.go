@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
 
 	"companyos/shared/store/internal/pgq"
 	"companyos/shared/task"
@@ -76,27 +79,26 @@ func (db *DB) UnfinishedRuns(ctx context.Context, after string, most int) ([]Wai
 	return convert(rows, func(r pgq.UnfinishedRunsRow) (WaitingRef, error) { return WaitingRef(r), nil })
 }
 
-// OldestPending returns the sandboxed run whose turn it is to get a slot; ok is false when none waits.
-func (db *DB) OldestPending(ctx context.Context) (r task.Run, ok bool, err error) {
-	row, err := db.read().OldestPending(ctx)
-	return oneOrNone(row, err)
+// Waiting is the sandboxed run whose turn it is to get a slot.
+type Waiting struct {
+	ID    string
+	Taken int       // slots
+	Now   time.Time // the database's clock
 }
 
-// OldestPending is DB.OldestPending inside the transaction.
-func (tx *Tx) OldestPending(ctx context.Context) (r task.Run, ok bool, err error) {
-	row, err := tx.q.OldestPending(ctx)
-	return oneOrNone(row, err)
+// OldestPending returns the run whose turn it is, nil when none waits.
+func (db *DB) OldestPending(ctx context.Context) (*Waiting, error) {
+	row, err := db.read().OldestPending(ctx)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return &Waiting{row.ID, int(row.Taken), row.Now}, unavailable(err)
 }
 
 // CountPending counts the runs that wait, up to most.
 func (db *DB) CountPending(ctx context.Context, most int) (int64, error) {
 	n, err := db.read().CountPending(ctx, int32(most))
 	return n, unavailable(err)
-}
-
-// CountPending is DB.CountPending inside the transaction.
-func (tx *Tx) CountPending(ctx context.Context, most int) (int64, error) {
-	return tx.q.CountPending(ctx, int32(most))
 }
 
 // PendingAhead counts the sandboxed runs that get a slot before this one.
@@ -109,15 +111,6 @@ func (db *DB) PendingAhead(ctx context.Context, r *task.Run) (int64, error) {
 func (db *DB) LastCompleted(ctx context.Context, taskID string, beforeAttempt int) (r task.Run, ok bool, err error) {
 	row, err := db.read().LastCompletedRun(ctx, pgq.LastCompletedRunParams{TaskID: taskID, BeforeAttempt: int32(beforeAttempt)})
 	return oneOrNone(row, err)
-}
-
-// Run reads a run inside the transaction. KindNotFound when there is none.
-func (tx *Tx) Run(ctx context.Context, id string) (task.Run, error) {
-	row, err := tx.q.Run(ctx, id)
-	if err != nil {
-		return task.Run{}, notFound(err, "Company run")
-	}
-	return decodeRun(row)
 }
 
 // RunAndClock returns a run and the database's clock. KindNotFound when there is none.

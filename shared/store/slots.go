@@ -13,12 +13,6 @@ func (tx *Tx) TakenSlots(ctx context.Context) ([]int, error) {
 	return ints(rows), err
 }
 
-// TakenSlots is Tx.TakenSlots outside a transaction: good for deciding whether to try.
-func (db *DB) TakenSlots(ctx context.Context) ([]int, error) {
-	rows, err := db.read().TakenSlots(ctx)
-	return ints(rows), unavailable(err)
-}
-
 // TakeSlot gives a slot to a run. A lost race violates a unique constraint, and Transact repeats the closure.
 func (tx *Tx) TakeSlot(ctx context.Context, slot int, runID string, at time.Time) error {
 	return tx.q.TakeSlot(ctx, pgq.TakeSlotParams{Slot: int32(slot), RunID: runID, TakenAt: at})

@@ -121,10 +121,12 @@ func passed(deadline *time.Time, now time.Time) bool {
 
 // The longest times between two looks at a run.
 const (
-	lookPending  = 2 * time.Minute
-	lookStarting = 30 * time.Second // launching, cancelling, or settled with a sandbox that may still run
-	lookRunning  = 5 * time.Minute
-	lookSoonest  = time.Second // for a deadline that has passed already
+	lookPending   = 2 * time.Minute
+	lookLaunching = 30 * time.Second
+	lookRunning   = 5 * time.Minute
+	lookEnding    = 5 * time.Second // cancelling, or settled with a sandbox that may still run
+	lookHanging   = time.Minute     // one that does not end although it was told to
+	lookSoonest   = time.Second     // for a deadline that is all but here
 )
 
 // NextDue is when a run has to be looked at next: never later than its next deadline. One that has passed is settled by
@@ -136,16 +138,16 @@ func NextDue(r *Run, now time.Time) time.Time {
 	case StatePending:
 		every, deadlines[0] = lookPending, &r.StartUntil
 	case StateLaunching:
-		every, deadlines[0], deadlines[1] = lookStarting, &r.StartUntil, r.TokenUntil
+		every, deadlines[0], deadlines[1] = lookLaunching, &r.StartUntil, r.TokenUntil
 	case StateRunning:
 		deadlines[0], deadlines[1] = r.RunUntil, r.LeaseUntil
 		if r.StoppedAt != nil {
 			deadlines[2] = new(r.StoppedAt.Add(reportGrace))
 		}
 	case StateCancelling:
-		every, deadlines[0], deadlines[1] = lookStarting, r.LeaseUntil, r.graceEnd()
+		every, deadlines[0], deadlines[1] = r.lookEnding(r.CancelAt, now), r.LeaseUntil, r.graceEnd()
 	case StateCompleted, StateError, StateCancelled:
-		every, deadlines[0] = lookStarting, r.graceEnd()
+		every, deadlines[0] = r.lookEnding(r.EndedAt, now), r.graceEnd()
 	}
 	due := now.Add(every)
 	for _, d := range deadlines {
@@ -157,6 +159,14 @@ func NextDue(r *Run, now time.Time) time.Time {
 		return soonest
 	}
 	return due
+}
+
+// lookEnding looks often at first, then less and less.
+func (r *Run) lookEnding(since *time.Time, now time.Time) time.Duration {
+	if since == nil {
+		return lookEnding
+	}
+	return min(max(now.Sub(*since)/4, lookEnding), lookHanging)
 }
 
 // graceEnd is when a sandbox that is to end is stopped: nil where nothing was claimed, so that it is stopped at once.

@@ -12,13 +12,13 @@ type Outcome struct {
 	ResultSHA string // its hash
 }
 
-// contentType is what the contract calls a plain text.
-const contentType = "str"
+// ContentType is what the contract calls a plain text.
+const ContentType = "str"
 
 // end makes a run terminal. Its Task is settled with Settle in the same transaction.
 func (r Run) end(o Outcome, now time.Time) Run {
 	r.State, r.Ended, r.EndedAt, r.UpdatedAt = o.State, &o.Ended, &now, &now
-	r.Content, r.ContentType = o.Content, contentType
+	r.Content, r.ContentType = o.Content, ContentType
 	if r.Content == "" && o.State != StateCompleted {
 		r.Content = o.Ended.Message
 	}

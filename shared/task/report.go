@@ -34,7 +34,7 @@ type Claim struct {
 // session token. Everything else is fenced.
 func (r Run) Claim(c Claim, now time.Time) (Run, Answer) {
 	switch {
-	case !equal(c.LaunchHash, r.LaunchHash):
+	case !r.Launches(c.LaunchHash):
 		return r, AnswerFenced
 	case r.State == StateLaunching && r.ClaimedBy == "" && now.Before(*r.TokenUntil):
 		r.State, r.ClaimedBy, r.ClaimedAt, r.RunUntil = StateRunning, c.Instance, &now, &c.RunUntil
@@ -47,6 +47,9 @@ func (r Run) Claim(c Claim, now time.Time) (Run, Answer) {
 	}
 	return r, AnswerFenced
 }
+
+// Launches says whether a token is that of the present launch.
+func (r *Run) Launches(tokenHash string) bool { return equal(tokenHash, r.LaunchHash) }
 
 // Holds says whether a session token is that of the instance which claimed the present launch.
 func (r *Run) Holds(launch int, sessionHash string) bool {

@@ -42,8 +42,8 @@ WHERE id = sqlc.arg(id) AND due_at = sqlc.arg(seen_due_at)
 SELECT count(*) FROM (SELECT 1 AS one FROM runs WHERE state = 'PENDING' LIMIT sqlc.arg(most)) AS pending;
 
 -- name: OldestPending :one
--- The sandboxed run whose turn it is.
-SELECT * FROM runs WHERE state = 'PENDING' AND sandboxed ORDER BY created_at, id LIMIT 1;
+-- The sandboxed run whose turn it is, how many slots are taken, and the clock.
+SELECT id, (SELECT count(*) FROM slots) AS taken, clock_timestamp()::timestamptz AS now FROM runs WHERE state = 'PENDING' AND sandboxed ORDER BY created_at, id LIMIT 1;
 
 -- name: PendingAhead :one
 -- How many sandboxed runs are admitted before this one.

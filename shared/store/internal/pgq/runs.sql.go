@@ -125,63 +125,20 @@ func (q *Queries) MoveDue(ctx context.Context, arg MoveDueParams) (int64, error)
 }
 
 const oldestPending = `-- name: OldestPending :one
-SELECT id, task_id, product_id, attempt, session_id, user_id, started_by, executor_type, executor_id, sandboxed, state, input_key, input_sha256, source_id, checkout, due_at, start_until, run_until, stop_grace_ms, launch, launch_token, launch_hash, token_until, calling_until, sandbox_handle, claimed_by, claimed_at, session_hash, lease_until, cancel_at, prepared_at, stopped_at, stop_reason, event_batches, event_seq, result_key, result_sha256, content, content_type, ended, usage, artifacts, sandbox, waiting_reason, waiting_since, ended_at, created_at, updated_at FROM runs WHERE state = 'PENDING' AND sandboxed ORDER BY created_at, id LIMIT 1
+SELECT id, (SELECT count(*) FROM slots) AS taken, clock_timestamp()::timestamptz AS now FROM runs WHERE state = 'PENDING' AND sandboxed ORDER BY created_at, id LIMIT 1
 `
 
-// The sandboxed run whose turn it is.
-func (q *Queries) OldestPending(ctx context.Context) (Run, error) {
+type OldestPendingRow struct {
+	ID    string
+	Taken int64
+	Now   time.Time
+}
+
+// The sandboxed run whose turn it is, how many slots are taken, and the clock.
+func (q *Queries) OldestPending(ctx context.Context) (OldestPendingRow, error) {
 	row := q.db.QueryRow(ctx, oldestPending)
-	var i Run
-	err := row.Scan(
-		&i.ID,
-		&i.TaskID,
-		&i.ProductID,
-		&i.Attempt,
-		&i.SessionID,
-		&i.UserID,
-		&i.StartedBy,
-		&i.ExecutorType,
-		&i.ExecutorID,
-		&i.Sandboxed,
-		&i.State,
-		&i.InputKey,
-		&i.InputSha256,
-		&i.SourceID,
-		&i.Checkout,
-		&i.DueAt,
-		&i.StartUntil,
-		&i.RunUntil,
-		&i.StopGraceMs,
-		&i.Launch,
-		&i.LaunchToken,
-		&i.LaunchHash,
-		&i.TokenUntil,
-		&i.CallingUntil,
-		&i.SandboxHandle,
-		&i.ClaimedBy,
-		&i.ClaimedAt,
-		&i.SessionHash,
-		&i.LeaseUntil,
-		&i.CancelAt,
-		&i.PreparedAt,
-		&i.StoppedAt,
-		&i.StopReason,
-		&i.EventBatches,
-		&i.EventSeq,
-		&i.ResultKey,
-		&i.ResultSha256,
-		&i.Content,
-		&i.ContentType,
-		&i.Ended,
-		&i.Usage,
-		&i.Artifacts,
-		&i.Sandbox,
-		&i.WaitingReason,
-		&i.WaitingSince,
-		&i.EndedAt,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-	)
+	var i OldestPendingRow
+	err := row.Scan(&i.ID, &i.Taken, &i.Now)
 	return i, err
 }
 

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"companyos/shared/executor"
+	"companyos/shared/task"
+)
+
+// Job is what a Runner works on.
+type Job struct {
+	Run      task.Run
+	Executor executor.Executor
+	Input    []byte
+}
+
+// Runner does the work of a plain run: an agent without a sandbox, a team or a workflow. Its context ends when the run is
+// cancelled or its limit passes; it looks at it between steps. It answers with task.OutcomeOf.
+type Runner func(ctx context.Context, job Job) task.Outcome
+
+const (
+	cancelPoll  = 2 * time.Second
+	leaseMargin = 10 * time.Second // what a worker keeps of its lease to settle its run
+)
+
+// errLimit ends a Runner's context at the run limit.
+var errLimit = errors.New("the run limit passed")
+
+// Execute is Advance for runs without a sandbox: it does what is due, and works on a run that waits. A run is worked on
+// once; one whose worker was lost is settled at the end of its lease, never begun again.
+func (c *Company) Execute(ctx context.Context, runID string, work Runner) error {
+	run, now, err := c.look(ctx, runID)
+	if task.KindOf(err) == task.KindNotFound {
+		c.Log.InfoContext(ctx, "a message names an unknown run", "run_id", runID)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	worker := ""
+	if run.State == task.StatePending && !run.Sandboxed {
+		worker = uuid.NewString()
+		if run, err = c.begin(ctx, run.ID, worker); err != nil {
+			return err
+		}
+	}
+	if err := c.remind(ctx, &run, now); err != nil {
+		return err
+	}
+	if worker == "" || run.ClaimedBy != worker || run.State != task.StateRunning {
+		return nil
+	}
+	return c.work(ctx, &run, worker, work)
+}
+
+// begin gives a waiting run to a worker, or ends it when it may not start any more.
+func (c *Company) begin(ctx context.Context, runID, worker string) (task.Run, error) {
+	return c.change(ctx, runID, func(ctx context.Context, v *view) (task.Run, error) {
+		t, err := v.task(ctx)
+		if err != nil {
+			return v.run, err
+		}
+		if v.run.State == task.StatePending && (task.Revoked(t, &v.run) || !c.startableNow(&v.run)) {
+			run, _ := task.Revoke(v.run, v.now)
+			return run, nil
+		}
+		run, _ := task.Begin(v.run, worker, c.ExecuteTimeout, v.now)
+		return run, nil
+	})
+}
+
+// work runs a run that this worker holds, and settles it.
+func (c *Company) work(ctx context.Context, run *task.Run, worker string, work Runner) error {
+	outcome := c.attempt(ctx, run, work)
+	_, err := c.change(ctx, run.ID, func(ctx context.Context, v *view) (task.Run, error) {
+		t, err := v.task(ctx)
+		if err != nil {
+			return v.run, err
+		}
+		_, after, _ := task.Finish(*t, v.run, worker, outcome, v.now)
+		return after, nil
+	})
+	return err
+}
+
+// attempt does the work itself, within the run limit and until a cancel.
+func (c *Company) attempt(ctx context.Context, run *task.Run, work Runner) task.Outcome {
+	ex, _ := c.Executors.Registry().Lookup(run.ExecutorType, run.ExecutorID)
+	input, err := c.readBlob(ctx, run.InputKey, maxInput)
+	if err != nil {
+		return task.OutcomeOf(task.EndInternal, "The input of the run could not be read.")
+	}
+	limit := min(ex.Limits.Run, c.ExecuteTimeout-leaseMargin)
+	working, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
+	var watching sync.WaitGroup
+	watching.Go(func() { c.watchCancel(working, run.ID, cancel) })
+	outcome := guarded(working, work, Job{Run: *run, Executor: ex, Input: input})
+	passed := errors.Is(context.Cause(working), errLimit)
+	cancel()
+	watching.Wait()
+	if passed && outcome.State != task.StateCompleted {
+		return task.OutcomeOf(task.EndRunTimeout, fmt.Sprintf("The run limit of %s passed.", limit))
+	}
+	outcome.Content = cutContent(clean(outcome.Content))
+	outcome.Ended.Message = clean(outcome.Ended.Message)
+	return outcome
+}
+
+// watchCancel ends the work when the run is cancelled, or settled by somebody else.
+func (c *Company) watchCancel(ctx context.Context, runID string, cancel context.CancelFunc) {
+	tick := time.NewTicker(cancelPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if run, err := c.DB.Run(ctx, runID); err == nil && run.State != task.StateRunning {
+				cancel()
+				return
+			}
+		}
+	}
+}
+
+// guarded makes an outcome of a panic: one broken step must not take the process with it.
+func guarded(ctx context.Context, work Runner, job Job) (o task.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = task.OutcomeOf(task.EndInternal, "The executor failed.")
+		}
+	}()
+	return work(ctx, job)
+}
