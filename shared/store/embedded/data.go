@@ -11,23 +11,24 @@ import (
 	"strings"
 )
 
-// ensureData makes the data directory unless there is one. It never removes one: what cannot be read may be precious.
-func (s *Server) ensureData(ctx context.Context, durable bool) error {
+// hasData tells whether there is a data directory that this program can use. None is ever removed for being unusable:
+// what cannot be read may be precious.
+func (s *Server) hasData() (bool, error) {
 	made, err := os.ReadFile(filepath.Join(s.data(), "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if files, err := os.ReadDir(s.data()); len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is no data directory of PostgreSQL, move it away or choose another folder", s.data())
+			return false, fmt.Errorf("%s is no data directory of PostgreSQL, move it away or choose another folder", s.data())
 		}
-		return s.initdb(ctx, durable)
+		return false, nil
 	}
 	if err != nil {
-		return unwritable(s.data(), err)
+		return false, unwritable(s.data(), err)
 	}
 	major, _, _ := strings.Cut(Version, ".")
 	if v := strings.TrimSpace(string(made)); v != major {
-		return fmt.Errorf("the data is of PostgreSQL %s and this program brings %s: carry it over with pg_dump, or choose another folder", v, major)
+		return false, fmt.Errorf("the data is of PostgreSQL %s and this program brings %s: carry it over with pg_dump, or choose another folder", v, major)
 	}
-	return nil
+	return true, nil
 }
 
 // initdb initialises beside and renames, so that one that was killed never leaves half a data directory.

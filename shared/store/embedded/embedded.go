@@ -39,8 +39,8 @@ type Config struct {
 	Dir string
 	// Settings are server settings by name. They have no effect on a server that already runs.
 	Settings map[string]string
-	// Durable data survives the machine. Data that is not durable survives every end of a process, but is thrown away
-	// when the machine was restarted since the server started; in return nothing waits for the disk.
+	// Durable data survives the machine. Data that is not durable survives the server, but for the last commits before
+	// a kill -9, and is thrown away once the machine was restarted; in return nothing waits for the disk.
 	Durable bool
 }
 
@@ -92,11 +92,17 @@ func start(ctx context.Context, cfg Config, identities func(data string) ([]iden
 	if err := s.checkDurability(cfg.Durable); err != nil {
 		return nil, err
 	}
+	made, err := s.hasData()
+	if err != nil {
+		return nil, err
+	}
 	if err := s.chooseIdentity(ctx, identities); err != nil {
 		return nil, err
 	}
-	if err := s.ensureData(ctx, cfg.Durable); err != nil {
-		return nil, err
+	if !made {
+		if err := s.initdb(ctx, cfg.Durable); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.launch(ctx, cfg); err != nil {
 		return nil, err
@@ -107,7 +113,10 @@ func start(ctx context.Context, cfg Config, identities func(data string) ([]iden
 // Attach returns the server that runs in a folder and starts none: ErrNotRunning.
 func Attach(ctx context.Context, dir string) (s *Server, err error) {
 	defer wrap(&err, "attach to PostgreSQL in %s", dir)
-	if dir, err = realPath(dir); err != nil {
+	dir, err = realPath(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotRunning
+	} else if err != nil {
 		return nil, err
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "password"))
@@ -198,6 +207,9 @@ func realPath(dir string) (string, error) {
 }
 
 func unwritable(dir string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err // a lock was not waited for any longer
+	}
 	return fmt.Errorf("make the data directory %s writable for this user, or choose another one: %w", dir, err)
 }
 

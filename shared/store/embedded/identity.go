@@ -2,10 +2,10 @@ package embedded
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 )
 
 // identity is a way to run the server's programs, which refuse uid 0.
@@ -36,15 +36,15 @@ func (s *Server) chooseIdentity(ctx context.Context, identities func(data string
 		s.as = candidates[0] // nothing to prove: the programs were tried when they were unpacked
 		return nil
 	}
-	var tried []error
+	var tried []string
 	for _, c := range candidates {
 		s.as = c
 		if err = s.run(ctx, "postgres", "-V"); err == nil {
 			return nil
 		}
-		tried = append(tried, fmt.Errorf("%s: %w", c.kind, err))
+		tried = append(tried, fmt.Sprintf("%s: %v", c.kind, err))
 	}
-	return fmt.Errorf("root cannot drop its privileges here, use a non-root user or COMPANY_DATABASE_URL: %w", errors.Join(tried...))
+	return fmt.Errorf("root cannot drop its privileges here, use a non-root user or COMPANY_DATABASE_URL (%s)", strings.Join(tried, "; "))
 }
 
 // own gives files to the uid that runs the server.

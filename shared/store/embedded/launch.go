@@ -151,8 +151,12 @@ func (s *Server) run(ctx context.Context, name string, args ...string) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.Process.Kill() })
 	defer stop()
-	if err := c.Wait(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, errors.Join(ctx.Err(), err), tail(out.Bytes()))
+	err := c.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, tail(out.Bytes()))
 	}
 	return nil
 }

@@ -47,10 +47,13 @@ func ordinaryUser(t *testing.T) (uid int, home, exe string) {
 	home, exe, uid = filepath.Join(base, "home"), filepath.Join(base, "test"), -1
 	copyFile(t, os.Args[0], exe)
 	cached := filepath.Join(home, "cache", "company-postgres", filepath.Base(bin))
-	require.NoError(t, os.MkdirAll(cached, 0o700))
-	require.NoError(t, os.CopyFS(cached, os.DirFS(bin)))
-	if os.Geteuid() == 0 {
+	require.NoError(t, os.MkdirAll(filepath.Dir(cached), 0o700))
+	if os.Geteuid() != 0 {
+		require.NoError(t, os.Symlink(bin, cached))
+	} else {
 		uid = 65534
+		require.NoError(t, os.CopyFS(cached, os.DirFS(bin)))
+		require.NoError(t, os.Chmod(home, 0o700))
 		require.NoError(t, filepath.WalkDir(home, func(path string, _ os.DirEntry, err error) error {
 			if err != nil {
 				return err
