@@ -41,7 +41,7 @@ type request struct {
 	id     string
 	route  *wire.Route
 	caller task.Caller // of a person's route
-	token  task.Token  // of a sandbox's route
+	token  string      // of a sandbox's route
 	query  wire.Query
 	body   []byte
 }
@@ -115,6 +115,12 @@ func (s *server) table() map[string]handler {
 		"runs.get":    s.getRun,
 		"runs.cancel": s.cancelRun,
 		"attention":   s.attention,
+
+		"sandbox.claim":     with(s.claim),
+		"sandbox.prepared":  with(s.prepared),
+		"sandbox.events":    with(s.events),
+		"sandbox.artifacts": with(s.artifact),
+		"sandbox.result":    with(s.result),
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 
 // publishedKeys are the keys that an issuer publishes by OpenID Connect discovery.
 type publishedKeys struct {
-	life   context.Context // of the process: the set is refreshed beside requests
+	life   context.Context //nolint:containedctx // of the process: the set is refreshed beside requests
 	issuer string
 	http   *http.Client
 	now    func() time.Time

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -28,17 +29,21 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.Header().Set("X-Request-Id", e.id)
 	e.Header().Set("X-Content-Type-Options", "nosniff")
 	e.Header().Set("Cache-Control", "no-store")
-	defer s.finish(e, r, began)
 	routed, ok := normalise(r)
-	if !ok || (r.Method == http.MethodHead && !s.docsPath(routed)) {
+	defer s.finish(e, routed, began)
+	switch {
+	case !ok:
+		s.refuse(e, routed, nil)
+	case r.Method == http.MethodHead && apiPath(routed): // the mux would take it for GET
 		s.noRoute(e, routed)
-		return
+	default:
+		s.mux.ServeHTTP(e, routed)
 	}
-	s.mux.ServeHTTP(e, routed)
 }
 
-func (s *server) docsPath(r *http.Request) bool {
-	return r.URL.Path == "/docs" || r.URL.Path == "/openapi.json"
+// apiPath says that a path belongs to the API's routes, not to its description.
+func apiPath(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/company/") || strings.HasPrefix(r.URL.Path, "/sandbox/")
 }
 
 func (s *server) requestID(r *http.Request) string {
@@ -138,12 +143,26 @@ func (s *server) answer(e *exchange, r *request) (any, error) {
 	if r.query, fields = r.route.Query.Decode(r.URL.RawQuery); fields != nil {
 		return nil, &invalid{fields}
 	}
+	r.dropImpossibleIDs()
 	h, ok := s.handlers[r.route.Name]
 	if !ok {
 		h = notBuilt
 	}
 	return h(r.Context(), e, r)
 }
+
+// dropImpossibleIDs empties the ids that no record can have because no database holds such text; an empty id has no
+// record either, and asking for it is no error.
+func (r *request) dropImpossibleIDs() {
+	for _, name := range idNames {
+		if id := r.PathValue(name); !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+			r.SetPathValue(name, "")
+		}
+	}
+}
+
+// idNames are the ids in patterns.
+var idNames = []string{"product_id", "source_id", "routine_id", "project_id", "task_id", "run_id"}
 
 // authorize finds out who calls and whether this route is theirs to call. A sandbox's token is looked at before anybody
 // asks the database about it.

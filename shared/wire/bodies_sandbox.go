@@ -13,7 +13,7 @@ var (
 		str("commit").required().rule(hexOf(40)),
 		list("warnings", str("")),
 	}}}
-	EventsBody = Body[EventsRequest]{Model: Model{Name: "SandboxEvents", Extra: true, Fields: []Field{
+	EventsBody = Body[EventsRequest]{KeepNUL: true, Model: Model{Name: "SandboxEvents", Extra: true, Fields: []Field{
 		integer("n", 1).required(),
 		list("events", Field{Type: FieldModel, Model: eventModel()}).required(),
 	}}}
@@ -38,7 +38,7 @@ var (
 func eventModel() *Model {
 	return &Model{Name: "SandboxEvent", Extra: true, Fields: []Field{
 		integer("seq", 0),
-		integer("at", 0).required(),
+		integer("at", 0).required().rule(epochSeconds),
 		literal("type", names(EventTypes())).required(),
 		str("text"),
 		str("tool"),
@@ -62,6 +62,14 @@ func eventModel() *Model {
 		str("lock"),
 		integer("launch", 0),
 	}}
+}
+
+// epochSeconds refuses a time that no calendar has.
+func epochSeconds(v *value) string {
+	if n, _ := laxInt(v); n > 253402300799 { // the end of the year 9999
+		return "must be epoch seconds"
+	}
+	return ""
 }
 
 func usageModel() *Model {

@@ -11,6 +11,7 @@ import (
 type Body[T any] struct {
 	Model    Model
 	Optional bool // no body, or null, means the zero value
+	KeepNUL  bool // text may hold the character NUL: whoever stores it takes it out
 }
 
 // Decode validates and decodes a body. Errors are the entries of a 422's list, in the order of the table.
@@ -22,7 +23,7 @@ func (b *Body[T]) Decode(data []byte) (T, []FieldError) {
 		}
 		return out, []FieldError{{Type: typeMissing, Loc: []any{"body"}, Msg: messageFieldRequired, Input: []byte("null")}}
 	}
-	v, refused := parseJSON(data)
+	v, refused := parse(data, b.KeepNUL)
 	if refused != nil {
 		return out, []FieldError{*refused}
 	}

@@ -46,8 +46,6 @@ type Query struct {
 	AgentID        *string
 	SessionID      *string
 	Days           *int64
-	After          int64
-	Wait           int // seconds
 }
 
 // maxPage keeps page times limit within an integer.
@@ -72,9 +70,6 @@ var (
 	paramAgentID        = Param{Name: "agent_id", Type: ParamString, set: func(q *Query, v any) { q.AgentID = ptr(v.(string)) }}
 	paramSessionID      = Param{Name: "session_id", Type: ParamString, set: func(q *Query, v any) { q.SessionID = ptr(v.(string)) }}
 	paramDays           = Param{Name: "days", Type: ParamInt, Ge: bound(1), set: func(q *Query, v any) { q.Days = ptr(v.(int64)) }}
-	paramAfter          = Param{Name: "after", Type: ParamInt, Ge: bound(0), Default: int64(0), set: func(q *Query, v any) { q.After = v.(int64) }}
-	paramWait           = Param{Name: "wait", Type: ParamInt, Ge: bound(0), Le: bound(20), Default: int64(0), set: func(q *Query, v any) { q.Wait = int(v.(int64)) }}
-	paramEventLimit     = Param{Name: "limit", Type: ParamInt, Ge: bound(1), Le: bound(1000), Default: int64(100), set: func(q *Query, v any) { q.Limit = int(v.(int64)) }}
 )
 
 // Tables that several routes share.

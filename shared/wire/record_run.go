@@ -102,10 +102,11 @@ type RunCheckout struct {
 
 // RunPatch is the latest snapshot of a run's changes.
 type RunPatch struct {
-	SHA256  string `json:"sha256"`
-	Size    int64  `json:"size"`
-	Files   *int   `json:"files"`
-	TakenAt *int64 `json:"taken_at"`
+	SHA256   string `json:"sha256"`
+	Size     int64  `json:"size"`
+	Files    int    `json:"files"`
+	TakenAt  *int64 `json:"taken_at"`
+	Redacted bool   `json:"redacted,omitempty"` // a secret was taken out: it is not put back in a later attempt
 }
 
 // RunObject is a stored object of a run.
@@ -220,7 +221,10 @@ func (out *Run) artifacts(all []task.Artifact) {
 	for _, a := range all {
 		switch ArtifactKind(a.Kind) {
 		case ArtifactPatch:
-			out.Patch = &RunPatch{SHA256: a.SHA256, Size: a.Size}
+			out.Patch = &RunPatch{SHA256: a.SHA256, Size: a.Size, Files: a.Files, Redacted: a.Redacted}
+			if a.TakenAt > 0 {
+				out.Patch.TakenAt = ptr(a.TakenAt)
+			}
 		case ArtifactTranscript:
 			out.Transcript = &RunObject{SHA256: a.SHA256, Size: a.Size}
 		case ArtifactResult, ArtifactLog:

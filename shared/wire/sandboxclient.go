@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -203,10 +202,8 @@ func (c *SandboxClient) try(ctx context.Context, limit int64, build func(context
 	if res.StatusCode < 300 {
 		return body, false, 0, nil
 	}
-	problem := parseProblem(res.StatusCode, body)
-	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		problem.RetryAfter = min(time.Duration(seconds)*time.Second, time.Minute)
-	}
+	problem := problemOf(res, body)
+	problem.RetryAfter = min(problem.RetryAfter, time.Minute)
 	again = res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500
 	return nil, again, problem.RetryAfter, refusal(problem)
 }

@@ -49,8 +49,10 @@ func (v *value) text() string {
 
 // parseJSON reads exactly one value. What cannot be read, and what no field can hold (a name given twice, bad UTF-8, NUL,
 // absurd nesting), is one error that says where.
-func parseJSON(data []byte) (*value, *FieldError) {
-	p := &parser{data: data, dec: jsontext.NewDecoder(bytes.NewReader(data)), loc: []any{"body"}}
+func parseJSON(data []byte) (*value, *FieldError) { return parse(data, false) }
+
+func parse(data []byte, keepNUL bool) (*value, *FieldError) {
+	p := &parser{data: data, dec: jsontext.NewDecoder(bytes.NewReader(data)), loc: []any{"body"}, keepNUL: keepNUL}
 	v, err := p.value(0)
 	if err == nil {
 		if _, err = p.dec.ReadToken(); err == nil {
@@ -71,9 +73,10 @@ type refusedJSON struct{ FieldError }
 func (r *refusedJSON) Error() string { return r.Msg }
 
 type parser struct {
-	data []byte
-	dec  *jsontext.Decoder
-	loc  []any
+	data    []byte
+	dec     *jsontext.Decoder
+	loc     []any
+	keepNUL bool
 }
 
 func (p *parser) value(depth int) (*value, error) {
@@ -98,7 +101,7 @@ func (p *parser) value(depth int) (*value, error) {
 			return nil, err
 		}
 		v.str = string(text)
-		if strings.ContainsRune(v.str, 0) {
+		if !p.keepNUL && strings.ContainsRune(v.str, 0) {
 			return nil, p.refuse(p.loc, typeValueError, "Value error, text cannot hold the character NUL")
 		}
 	}
@@ -118,7 +121,7 @@ func (p *parser) object(depth int) (*value, error) {
 		}
 		name := token.String()
 		p.loc = append(p.loc[:at], name)
-		if strings.ContainsRune(name, 0) {
+		if !p.keepNUL && strings.ContainsRune(name, 0) {
 			return nil, p.refuse(p.loc[:at], typeValueError, "Value error, a name cannot hold the character NUL")
 		}
 		child, err := p.value(depth + 1)
