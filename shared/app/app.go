@@ -8,24 +8,17 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"companyos/shared/blob"
 	"companyos/shared/executor"
 	"companyos/shared/sandbox"
 	"companyos/shared/store"
-	"companyos/shared/task"
 )
 
 // Queue wakes whoever advances a run. A message only names a run.
 type Queue interface {
-	Send(ctx context.Context, runID string, delay time.Duration) error
-}
-
-// Sandboxes starts, looks at and stops sandboxes.
-type Sandboxes interface {
-	Start(ctx context.Context, spec sandbox.Spec) (handle string, err error)
-	Describe(ctx context.Context, handle string) (sandbox.Status, error)
-	List(ctx context.Context, runID string, launch int) ([]sandbox.Status, error)
-	Stop(ctx context.Context, handle, reason string) error
+	Send(ctx context.Context, runID uuid.UUID, delay time.Duration) error
 }
 
 // Executors is the registry of what a Task may be accepted for. Each call returns one immutable snapshot.
@@ -37,9 +30,9 @@ type Executors interface {
 type Config struct {
 	DB        *store.DB
 	Blobs     blob.Store
-	Attempts  Queue     // sandboxed runs
-	Work      Queue     // plain agents, teams and workflows
-	Sandboxes Sandboxes // nil in a process without the right to start any
+	Attempts  Queue             // sandboxed runs
+	Work      Queue             // plain agents, teams and workflows
+	Sandboxes sandbox.Sandboxes // nil in a process without the right to start any
 	Executors Executors
 	Log       *slog.Logger
 	Clock     func() time.Time // what records are dated by; deadlines follow the database's clock
@@ -63,11 +56,3 @@ func New(c Config) *Company { return &Company{Config: c} }
 
 // now is the time that a record written now carries: as fine as the database keeps it.
 func (c *Company) now() time.Time { return c.Clock().UTC().Truncate(time.Microsecond) }
-
-// queueOf is the queue whose consumer advances the run.
-func (c *Company) queueOf(r *task.Run) Queue {
-	if r.Sandboxed {
-		return c.Attempts
-	}
-	return c.Work
-}

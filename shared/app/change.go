@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/google/uuid"
+
 	"companyos/shared/executor"
 	"companyos/shared/store"
 	"companyos/shared/task"
@@ -148,7 +150,15 @@ func writeRun(ctx context.Context, tx *store.Tx, before, after task.Run, now tim
 
 // send wakes whoever advances a run.
 func (c *Company) send(ctx context.Context, runID string, sandboxed bool, delay time.Duration) error {
-	if err := c.queueOf(&task.Run{Sandboxed: sandboxed}).Send(ctx, runID, delay); err != nil {
+	id, err := uuid.Parse(runID)
+	if err != nil {
+		return fmt.Errorf("run id %q: %w", runID, err)
+	}
+	queue := c.Work
+	if sandboxed {
+		queue = c.Attempts
+	}
+	if err := queue.Send(ctx, id, delay); err != nil {
 		return task.Unavailable("queue_unavailable", "The queue did not take the run", err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"companyos/shared/executor"
 	"companyos/shared/store"
 	"companyos/shared/task"
 )
@@ -21,6 +22,7 @@ type Input struct {
 	Wiki             []InputPage       `json:"wiki"`
 	Evidence         []json.RawMessage `json:"evidence"`
 	ExecutionContext ExecutionContext  `json:"execution_context"`
+	Script           json.RawMessage   `json:"script,omitempty"` // of a fixture
 }
 
 // InputPage is a page of the Company's or the Product's playbook.
@@ -48,10 +50,9 @@ const (
 	revisionInstructions = " This is a revision: revision_reasons holds what the reviewer asked for, previous_result what was reviewed."
 )
 
-// putInput stores the input of a run under its hash, so that two starts at once cannot mix theirs. previous is what the
-// Task showed before the reservation. KindConflict for an input that is too large.
-func (c *Company) putInput(ctx context.Context, runID string, t task.Task, facts store.StartFacts) (key, sum string, err error) {
-	raw, err := encodeInput(t, facts)
+// putInput stores the input of a run under its hash, so that two starts at once cannot mix theirs. KindConflict for an input that is too large.
+func (c *Company) putInput(ctx context.Context, runID string, t task.Task, ex executor.Executor, facts store.StartFacts) (key, sum string, err error) {
+	raw, err := encodeInput(t, ex, facts)
 	if err != nil {
 		return "", "", err
 	}
@@ -68,10 +69,11 @@ func (c *Company) putInput(ctx context.Context, runID string, t task.Task, facts
 	return key, sum, nil
 }
 
-func encodeInput(t task.Task, facts store.StartFacts) ([]byte, error) {
+func encodeInput(t task.Task, ex executor.Executor, facts store.StartFacts) ([]byte, error) {
 	in := Input{
 		Brief: t.Brief, Wiki: []InputPage{}, Evidence: t.Evidence,
 		ExecutionContext: ExecutionContext{Stage: stageExecution, TaskID: t.ID, Instructions: taskInstructions, Attempt: t.Attempts()},
+		Script:           ex.Fixture,
 	}
 	if in.Evidence == nil {
 		in.Evidence = []json.RawMessage{}

@@ -145,14 +145,13 @@ func (c *Company) newRun(ctx context.Context, t task.Task, ex executor.Executor,
 		run.WaitingReason, run.WaitingSince = "slot", &facts.Now
 	}
 	var err error
-	run.InputKey, run.InputSHA256, err = c.putInput(ctx, run.ID, t, facts)
+	run.InputKey, run.InputSHA256, err = c.putInput(ctx, run.ID, t, ex, facts)
 	return run, err
 }
 
 // commitStart sends the wake, reserves while that wake is still on its way, and wakes again at once.
 func (c *Company) commitStart(ctx context.Context, before, after task.Task, run task.Run) (*Started, error) {
-	queue := c.queueOf(&run)
-	if err := queue.Send(ctx, run.ID, startWake); err != nil {
+	if err := c.send(ctx, run.ID, run.Sandboxed, startWake); err != nil {
 		return nil, task.Unavailable("queue_unavailable", "The queue did not take the run", err)
 	}
 	reserved := false
@@ -166,7 +165,7 @@ func (c *Company) commitStart(ctx context.Context, before, after task.Task, run 
 	if !reserved {
 		return nil, nil
 	}
-	if err := queue.Send(ctx, run.ID, 0); err != nil {
+	if err := c.send(ctx, run.ID, run.Sandboxed, 0); err != nil {
 		c.Log.WarnContext(ctx, "the run waits for its first wake", "run_id", run.ID, "error", err)
 	}
 	return &Started{run.ID, run.SessionID, run.State.Public()}, nil

@@ -1,0 +1,37 @@
+// Command local runs a whole Company on this machine, without AWS.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"companyos/functions/execute/steps"
+	"companyos/shared/agent"
+	"companyos/shared/config"
+	"companyos/shared/local"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "sandbox" {
+		os.Exit(agent.Main(os.Args[2:]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "local:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := config.ReadLocal(args)
+	if err != nil {
+		return err
+	}
+	return local.Serve(ctx, c, steps.Registered(), os.Stdout)
+}

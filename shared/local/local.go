@@ -1,0 +1,283 @@
+// Package local runs a whole Company in one process, without AWS: an embedded PostgreSQL, queues in memory, artifacts in
+// a folder, sandboxes as processes of this machine. What lasts is in one folder; a restart finds it again, together with
+// the sandboxes that went on without it.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"companyos/shared/api"
+	"companyos/shared/app"
+	"companyos/shared/blob/dir"
+	"companyos/shared/executor"
+	"companyos/shared/queue"
+	"companyos/shared/sandbox"
+	"companyos/shared/sandbox/process"
+	"companyos/shared/store"
+	"companyos/shared/store/embedded"
+)
+
+// Config is what a Company on one machine needs.
+type Config struct {
+	Addr           string
+	Data           string
+	DatabaseURL    string // empty: an embedded PostgreSQL in the data folder
+	Executors      *executor.Source
+	Runner         app.Runner                    // does the work of plain runs
+	Sandboxes      func(Paths) (Launcher, error) // nil: processes of this machine
+	Auth           api.AuthConfig                // without a secret and an issuer: development tokens with a secret of the data folder
+	GitHosts       []string
+	MaxSandboxes   int
+	MaxPending     int
+	Attempts, Work queue.LocalConfig
+	Settle         time.Duration // how long Close waits for handlers
+	Log            *slog.Logger
+}
+
+// Paths are where a launcher finds its folder and the API.
+type Paths struct {
+	Data   string
+	APIURL string
+	Log    *slog.Logger
+}
+
+// Launcher starts sandboxes and can say how many run.
+type Launcher interface {
+	sandbox.Sandboxes
+	Running(ctx context.Context) ([]sandbox.Status, error)
+}
+
+// Company is a running Company.
+type Company struct {
+	URL      string
+	App      *app.Company
+	Attempts *queue.Local
+	Work     *queue.Local
+
+	cfg      Config
+	lock     *os.File
+	database *embedded.Server
+	db       *store.DB
+	blobs    *dir.Store
+	server   *http.Server
+	launcher Launcher
+	secret   string
+	stop     context.CancelFunc
+	failed   <-chan struct{} // closed when a part ended by itself
+	group    *errgroup.Group
+}
+
+const (
+	shutdown       = 10 * time.Second
+	sweepEvery     = time.Minute
+	dispatchWithin = time.Minute
+	largestBlob    = 1 << 30
+)
+
+// Start starts everything and answers when the API does. An error is one sentence that says what to do.
+func Start(ctx context.Context, cfg Config) (c *Company, err error) {
+	c = &Company{cfg: cfg}
+	defer func() {
+		if err != nil {
+			c.release()
+		}
+	}()
+	if err := c.openFolder(ctx); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", cfg.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s; choose another address with -addr or COMPANY_ADDR: %w", cfg.Addr, err)
+	}
+	c.URL = "http://" + listener.Addr().String()
+	if err := c.openStores(ctx); err != nil {
+		listener.Close()
+		return nil, err
+	}
+	if err := c.wire(ctx); err != nil {
+		listener.Close()
+		return nil, err
+	}
+	c.run(ctx, listener)
+	if err := c.App.WakeAll(ctx); err != nil {
+		return nil, errors.Join(err, c.Close(ctx))
+	}
+	return c, nil
+}
+
+// openFolder makes the data folder and takes it for this process alone.
+func (c *Company) openFolder(ctx context.Context) (err error) {
+	if c.cfg.Data, err = filepath.Abs(c.cfg.Data); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.cfg.Data, 0o700); err != nil {
+		return fmt.Errorf("the data folder cannot be made; choose another one with -data or COMPANY_DATA: %w", err)
+	}
+	c.lock, err = embedded.TryLock(filepath.Join(c.cfg.Data, "local.lock"))
+	if err != nil {
+		return fmt.Errorf("the data folder %s is used by another process or cannot be written; stop that process, or choose another folder with -data or COMPANY_DATA: %w", c.cfg.Data, err)
+	}
+	c.secret, err = c.developmentSecret()
+	return err
+}
+
+func (c *Company) openStores(ctx context.Context) (err error) {
+	url := c.cfg.DatabaseURL
+	if url == "" {
+		c.cfg.Log.InfoContext(ctx, "starting PostgreSQL; the first time it is downloaded, about 15 MB")
+		c.database, err = embedded.Start(ctx, embedded.Config{
+			Dir: filepath.Join(c.cfg.Data, "postgres"), Durable: true,
+			Settings: map[string]string{"shared_buffers": "64MB", "max_connections": "50", "io_method": "sync"},
+		})
+		if err != nil {
+			return err
+		}
+		url = c.database.URL("postgres", "postgres")
+	}
+	if err := store.Migrate(ctx, url); err != nil {
+		return err
+	}
+	if c.db, err = store.Open(ctx, store.Config{URL: url, MaxConns: 16}); err != nil {
+		return err
+	}
+	c.blobs, err = dir.Open(filepath.Join(c.cfg.Data, "blobs"), dir.Config{MaxBytes: largestBlob, BaseURL: c.URL})
+	return err
+}
+
+// wire connects the parts.
+func (c *Company) wire(ctx context.Context) (err error) {
+	launcher := c.cfg.Sandboxes
+	if launcher == nil {
+		launcher = processes
+	}
+	if c.launcher, err = launcher(Paths{Data: c.cfg.Data, APIURL: c.URL, Log: c.cfg.Log}); err != nil {
+		return err
+	}
+	c.Attempts, c.Work = queue.NewLocal(c.cfg.Attempts), queue.NewLocal(c.cfg.Work)
+	c.App = app.New(app.Config{
+		DB: c.db, Blobs: c.blobs, Attempts: c.Attempts, Work: c.Work, Sandboxes: c.launcher, Executors: c.cfg.Executors, Log: c.cfg.Log,
+		Clock: time.Now, MaxSandboxes: c.cfg.MaxSandboxes, MaxPending: c.cfg.MaxPending, DispatchTimeout: dispatchWithin,
+		ExecuteTimeout: executor.PlainRunLimit + time.Minute, PublicURL: c.URL, GitHosts: c.cfg.GitHosts, Secrets: c.secrets,
+	})
+	auth := c.cfg.Auth
+	if auth.HS256Secret == "" && auth.Issuer == "" {
+		auth.HS256Secret = c.secret
+	}
+	verifier, err := api.NewVerifier(ctx, auth)
+	if err != nil {
+		return err
+	}
+	handler := api.New(api.Config{Company: c.App, Auth: verifier, Log: c.cfg.Log, Blobs: c.blobs.Handler()})
+	c.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	return nil
+}
+
+// run starts what runs until Close. It does not end with ctx: that is for Close to do in order.
+func (c *Company) run(ctx context.Context, listener net.Listener) {
+	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.group, ctx = errgroup.WithContext(ctx)
+	c.failed = ctx.Done()
+	c.group.Go(func() error {
+		if err := c.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	c.group.Go(func() error { return c.Attempts.Run(ctx, c.advance) })
+	c.group.Go(func() error { return c.Work.Run(ctx, c.execute) })
+	c.group.Go(func() error { return c.sweep(ctx) })
+}
+
+// Sweep does once what runs every minute: lost wakes are sent again, counters are folded.
+func (c *Company) Sweep(ctx context.Context) error {
+	if err := c.App.Sweep(ctx); err != nil {
+		return err
+	}
+	_, err := c.db.FoldCounts(ctx)
+	return err
+}
+
+func (c *Company) sweep(ctx context.Context) error {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if err := c.Sweep(ctx); err != nil && ctx.Err() == nil {
+				c.cfg.Log.ErrorContext(ctx, "sweep failed; the next one is in a minute", "error", err)
+			}
+		}
+	}
+}
+
+func processes(p Paths) (Launcher, error) {
+	return process.New(process.Config{Dir: p.Data, Log: p.Log})
+}
+
+// Running is the number of sandboxes that run.
+func (c *Company) Running(ctx context.Context) (int, error) {
+	running, err := c.launcher.Running(ctx)
+	return len(running), err
+}
+
+// Close ends the process's part: requests under way are answered, handlers finish. Sandboxes go on; a later Start
+// adopts them.
+func (c *Company) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+	defer cancel()
+	err := c.server.Shutdown(ctx)
+	c.stop()
+	err = errors.Join(err, c.group.Wait())
+	c.release()
+	return err
+}
+
+func (c *Company) release() {
+	if c.db != nil {
+		c.db.Close()
+	}
+	if c.database != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), shutdown)
+		defer cancel()
+		if err := c.database.Stop(ctx); err != nil {
+			c.cfg.Log.ErrorContext(ctx, "PostgreSQL did not stop; the next start adopts it", "error", err)
+		}
+	}
+	if c.blobs != nil {
+		c.blobs.Close()
+	}
+	if c.lock != nil {
+		c.lock.Close()
+	}
+}
+
+// removeData stops what still holds a data folder and removes it.
+func removeData(ctx context.Context, data string) error {
+	lock, err := embedded.TryLock(filepath.Join(data, "local.lock"))
+	if err != nil {
+		return fmt.Errorf("the data folder %s is used by another process; stop it first: %w", data, err)
+	}
+	defer lock.Close()
+	server, err := embedded.Attach(ctx, filepath.Join(data, "postgres"))
+	if err == nil {
+		err = server.Stop(ctx)
+	} else if errors.Is(err, embedded.ErrNotRunning) {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(data)
+}

@@ -1,0 +1,150 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"companyos/shared/agent/fixture"
+	"companyos/shared/api"
+	"companyos/shared/company"
+	"companyos/shared/config"
+	"companyos/shared/executor"
+	"companyos/shared/worker"
+)
+
+// DevelopmentUsers exist on a loopback address without any set-up.
+func DevelopmentUsers() []string { return []string{"alice", "bob"} }
+
+// Available are the harnesses that this build runs.
+func Available() []executor.Harness {
+	return []executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow}
+}
+
+// Serve is the program functions/local: it starts a Company, says where it is and who may come in, and ends it when ctx
+// does.
+func Serve(ctx context.Context, c config.Local, steps worker.Steps, out io.Writer) error {
+	log := slog.New(slog.NewJSONHandler(out, nil))
+	log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
+	if c.Reset {
+		if err := Reset(ctx, c.Data, log); err != nil {
+			return err
+		}
+	}
+	cfg, err := configure(ctx, c, steps, log)
+	if err != nil {
+		return err
+	}
+	company, err := Start(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if err := company.announce(c, out); err != nil {
+		return errors.Join(err, company.Close(ctx))
+	}
+	select {
+	case <-ctx.Done():
+	case <-company.failed:
+	}
+	running, err := company.Running(context.WithoutCancel(ctx))
+	if err == nil && running > 0 {
+		fmt.Fprintf(out, "%d sandboxes go on; the next start with -data %s takes them over\n", running, c.Data)
+	}
+	return errors.Join(err, company.Close(ctx))
+}
+
+func configure(ctx context.Context, c config.Local, steps worker.Steps, log *slog.Logger) (cfg Config, err error) {
+	hosts, err := company.ParseGitHosts(c.GitHosts)
+	if err != nil {
+		return cfg, err
+	}
+	executors, err := openExecutors(ctx, c, hosts, steps, log)
+	if err != nil {
+		return cfg, err
+	}
+	var roles *api.Roles
+	if c.Roles != "" {
+		if roles, err = api.ParseRoles([]byte(c.Roles)); err != nil {
+			return cfg, err
+		}
+	}
+	return Config{
+		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: steps.Run, GitHosts: hosts,
+		Auth:         api.AuthConfig{HS256Secret: c.JWTHS256Secret, Issuer: c.JWTIssuer, Audience: c.JWTAudience, GroupsClaim: c.GroupsClaim, Roles: roles},
+		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Log: log,
+	}, nil
+}
+
+// openExecutors reads the executors. Without a file and without a word about one there is a set that needs nothing.
+func openExecutors(ctx context.Context, c config.Local, hosts []string, steps worker.Steps, log *slog.Logger) (*executor.Source, error) {
+	options := executor.Options{
+		File: c.Executors, GitHosts: hosts, Available: Available(), Steps: steps.Names(),
+		Fixture: func(script json.RawMessage) error {
+			_, err := fixture.Parse(script)
+			return err
+		},
+	}
+	if c.Prices != "" {
+		raw, err := os.ReadFile(c.Prices)
+		if err != nil {
+			return nil, fmt.Errorf("the prices cannot be read; name another file with -prices or COMPANY_PRICES: %w", err)
+		}
+		if options.Prices, err = executor.ParsePrices(raw, c.Prices); err != nil {
+			return nil, err
+		}
+	}
+	_, err := os.Stat(c.Executors)
+	if c.Executors == config.DefaultExecutors && errors.Is(err, fs.ErrNotExist) {
+		log.InfoContext(ctx, "there is no executors.yaml: the only executor is the agent fixture, which plays a script of the Task's brief")
+		registry, err := executor.Parse([]byte(defaultExecutors), options)
+		return executor.Static(registry), err
+	}
+	return executor.Open(ctx, executor.FromFile(c.Executors), options)
+}
+
+const defaultExecutors = "agents:\n  - {id: fixture, name: Fixture, harness: fixture}\n"
+
+// announce says where the Company is and prints a token for each development user.
+func (c *Company) announce(settings config.Local, out io.Writer) error {
+	fmt.Fprintf(out, "\nCompany is at %s (API documentation at %s/docs)\n", c.URL, c.URL)
+	if settings.JWTIssuer != "" {
+		fmt.Fprintf(out, "Tokens of %s are accepted.\n", settings.JWTIssuer)
+		return nil
+	}
+	if !settings.Loopback() {
+		fmt.Fprintln(out, "There are no development users on an address that others can reach: set COMPANY_JWT_ISSUER or COMPANY_JWT_HS256_SECRET.")
+		return nil
+	}
+	for _, user := range DevelopmentUsers() {
+		token, err := c.Token(user)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "\n%s (good for a day):\nexport TOKEN=%s\n", user, token)
+	}
+	fmt.Fprintf(out, "\ncurl -H \"Authorization: Bearer $TOKEN\" %s/company/attention\n\n", c.URL)
+	return nil
+}
+
+// Reset stops the sandboxes of a data folder and removes it.
+func Reset(ctx context.Context, data string, log *slog.Logger) error {
+	launcher, err := processes(Paths{Data: data, Log: log})
+	if err != nil {
+		return err
+	}
+	running, err := launcher.Running(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range running {
+		if err := launcher.Stop(ctx, s.Handle, "reset"); err != nil {
+			return err
+		}
+	}
+	return removeData(ctx, data)
+}
