@@ -52,8 +52,8 @@ func (e Event) String() string {
 // refused calls a second; what its observer sees is bounded by these.
 const (
 	eventWindow  = time.Second // repeats of an event are folded for this long
-	eventsWindow = 100         // events that one window lets through
-	eventKeys    = 256         // different events remembered for folding
+	eventsWindow = 64          // events that one window lets through
+	eventKeys    = 64          // different events remembered for folding
 	eventTarget  = 160         // bytes of a target kept
 )
 

@@ -1,0 +1,197 @@
+//go:build linux && (amd64 || arm64)
+
+package netlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// playRole is the main function of the programs that tests run under the lock,
+// or that run a lock themselves.
+func playRole(role string) int {
+	args := strings.Fields(os.Getenv("NETLOCK_TEST_ARGS"))
+	switch role {
+	case "dial": // each address: what came of it
+		for _, a := range args {
+			fmt.Println(dialErrno(a))
+		}
+	case "nested":
+		err := Command(context.Background(), Policy{Allow: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}, ReadOnly: []string{"/"}}, "/bin/true").Run()
+		fmt.Println(errors.Is(err, ErrBusy), err)
+	case "supervisor":
+		return supervisorRole(args)
+	case "daemon": // leaves a process behind that dials when the first is gone
+		c := exec.Command("/proc/self/exe")
+		c.Env = []string{roleEnv + "=late", "NETLOCK_TEST_ARGS=" + strings.Join(args, " ")}
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := c.Start(); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	case "late": // waits for the file named first, then dials the rest and writes what came of it
+		for range 500 {
+			if _, err := os.Stat(args[0] + "/go"); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		var out []string
+		for _, a := range args[1:] {
+			out = append(out, dialErrno(a))
+		}
+		return writeResult(args[0], strings.Join(out, " "))
+	case "flood":
+		n, err := strconv.Atoi(args[0])
+		if err != nil {
+			return 2
+		}
+		for i := range n {
+			dialErrno(fmt.Sprintf("127.0.0.1:%d", 1+i%2000))
+		}
+		fmt.Println(dialErrno(args[1]))
+	case "connect": // times connects to the address
+		return connectRole(args)
+	default:
+		return 2
+	}
+	return 0
+}
+
+func writeResult(dir, s string) int {
+	if err := os.WriteFile(dir+"/result.new", []byte(s), 0o644); err != nil {
+		return 3
+	}
+	if err := os.Rename(dir+"/result.new", dir+"/result"); err != nil {
+		return 4
+	}
+	return 0
+}
+
+// dialErrno makes one plain attempt: "ok" or the errno's name.
+func dialErrno(a string) string {
+	family, sa := unix.AF_INET, unix.Sockaddr(nil)
+	switch {
+	case strings.HasPrefix(a, "udp:"):
+		s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return unix.ErrnoName(err.(unix.Errno))
+		}
+		unix.Close(s)
+		return "ok"
+	case strings.HasPrefix(a, "unix:"):
+		family, sa = unix.AF_UNIX, &unix.SockaddrUnix{Name: a[5:]}
+	default:
+		ap, err := netip.ParseAddrPort(a)
+		if err != nil {
+			return err.Error()
+		}
+		sa = &unix.SockaddrInet4{Port: int(ap.Port()), Addr: ap.Addr().As4()}
+	}
+	s, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return unix.ErrnoName(err.(unix.Errno))
+	}
+	defer unix.Close(s)
+	if err := unix.Connect(s, sa); err != nil {
+		return unix.ErrnoName(err.(unix.Errno))
+	}
+	return "ok"
+}
+
+// supervisorRole holds a lock over a "late" command until it is killed.
+func supervisorRole(args []string) int {
+	uid, err := strconv.Atoi(args[0])
+	if err != nil {
+		return 2
+	}
+	p := Policy{Allow: []netip.AddrPort{netip.MustParseAddrPort(args[2])}, UID: uid, GID: uid}
+	if uid == 0 {
+		p.ReadOnly, p.ReadWrite = []string{"/"}, []string{args[1]}
+	}
+	c := Command(context.Background(), p, "/proc/self/exe")
+	c.Env = []string{roleEnv + "=late", "NETLOCK_TEST_ARGS=" + strings.Join(args[1:], " ")}
+	if err := c.Start(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println("up")
+	_ = c.Wait()
+	return 0
+}
+
+// connectRole connects args[1] times and prints nanoseconds of the median.
+func connectRole(args []string) int {
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return 2
+	}
+	times := make([]time.Duration, n)
+	for i := range times {
+		begin := time.Now()
+		c, err := net.Dial("tcp4", args[0])
+		times[i] = time.Since(begin)
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		c.Close()
+	}
+	fmt.Println(median(times).Nanoseconds())
+	return 0
+}
+
+// roleCommand is the test binary under the lock, in a role.
+func roleCommand(t testing.TB, p Policy, role string, args ...string) *Cmd {
+	t.Helper()
+	if p.locksPaths() {
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.ReadOnly = append([]string{exe, "/proc"}, p.ReadOnly...)
+	}
+	c := Command(t.Context(), p, "/proc/self/exe")
+	c.Args = []string{"role"}
+	c.Env = []string{roleEnv + "=" + role, "NETLOCK_TEST_ARGS=" + strings.Join(args, " ")}
+	c.Dir = "/"
+	return c
+}
+
+// broker is a server that may be reached; it counts who came.
+func broker(t testing.TB) (netip.AddrPort, *sinks) {
+	t.Helper()
+	s, err := openSinks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s.allowed, s
+}
+
+// sharedDir is a directory that the command can write to, whoever it is.
+func sharedDir(t testing.TB) string {
+	t.Helper()
+	p := Policy{}
+	if os.Geteuid() == 0 {
+		p.UID = testUser
+	}
+	dir, err := probeDir(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
