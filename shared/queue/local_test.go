@@ -240,6 +240,27 @@ func TestLocalCancelsHandlersOnlyAfterTheGrace(t *testing.T) {
 	})
 }
 
+// A receiver that is being stopped gives a message back while another one waits: it need not wait for the visibility.
+func TestLocalFailureOfAStoppedReceiverReachesTheNextOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, seen := queue.NewLocal(queue.LocalConfig{RetryDelay: time.Second}), moments{start: time.Now()}
+		stopFirst := run(t, l, func(ctx context.Context, _ uuid.UUID) error {
+			time.Sleep(10 * time.Second)
+			return errors.New("stopped in the middle")
+		})
+		send(t, l, uuid.New(), 0)
+		pass(time.Second)
+		stopSecond := run(t, l, func(context.Context, uuid.UUID) error { seen.add(); return nil })
+		stopFirst()
+		pass(time.Hour)
+		if at := seen.list(); !slices.Equal(at, []time.Duration{11 * time.Second}) {
+			t.Errorf("delivered at %v, want 11s", at)
+		}
+		stopSecond()
+	})
+}
+
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	for receives, want := range []time.Duration{time.Second, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second} {

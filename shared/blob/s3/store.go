@@ -127,13 +127,7 @@ func (s *Store) Presign(ctx context.Context, key, method string, ttl time.Durati
 	if err := blob.ValidKey(key); err != nil {
 		return "", fmt.Errorf("presign blob: %w", err)
 	}
-	options := func(o *s3.PresignOptions) {
-		o.Expires = ttl
-		// The default adds the checksum of the empty body that is signed here, which no upload has.
-		o.ClientOptions = append(o.ClientOptions, func(o *s3.Options) {
-			o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-		})
-	}
+	options := s3.WithPresignExpires(ttl)
 	var request *v4.PresignedHTTPRequest
 	var err error
 	switch method {
