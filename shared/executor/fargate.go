@@ -86,3 +86,18 @@ func cpuFor(memory int) int {
 	}
 	return smallest
 }
+
+// LargerSize is the next CPU size up with at least this memory; ok is false where Fargate has none.
+func LargerSize(cpu, memory int) (largerCPU, largerMemory int, ok bool) {
+	for _, r := range fargateSizes {
+		if r.cpu <= cpu || r.most < memory {
+			continue
+		}
+		for m := r.least; m <= r.most; m += r.step {
+			if m >= memory && r.fits(m) {
+				return r.cpu, m, true
+			}
+		}
+	}
+	return 0, 0, false
+}
