@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -64,10 +65,43 @@ func playRole(role string) int {
 		fmt.Println(dialErrno(args[1]))
 	case "connect": // times connects to the address
 		return connectRole(args)
+	case "sleep":
+		time.Sleep(time.Hour)
+	case "touch":
+		return writeResult(args[0], "")
+	case "become": // keeps the capabilities named, takes a user id, and runs the rest
+		fmt.Println(becomeRole(args))
+		return 1
 	default:
 		return 2
 	}
 	return 0
+}
+
+// becomeRole takes away capabilities for good: args are those to keep as a hex
+// mask, a user id, and a program.
+func becomeRole(args []string) error {
+	runtime.LockOSThread()
+	keep, err := strconv.ParseUint(args[0], 16, 64)
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
+		if keep&(1<<c) == 0 {
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // a kernel may know fewer
+		}
+	}
+	if uid != 0 {
+		if err := errors.Join(unix.Setgroups(nil), unix.Setresgid(uid, uid, uid), unix.Setresuid(uid, uid, uid)); err != nil {
+			return err
+		}
+	}
+	os.Unsetenv(roleEnv)
+	return syscall.Exec(args[2], args[2:], os.Environ())
 }
 
 func writeResult(dir, s string) int {
