@@ -105,7 +105,7 @@ func (a arena) run(t *testing.T, what string, seconds int) (int, string) {
 }
 
 func TestAttackMatrix(t *testing.T) {
-	t.Log(describeMachine(testPolicy(t)).String())
+	t.Log(describeMachine(testPolicy(t)).Machine())
 	for name, change := range map[string]func(*Policy){
 		"plain":   func(*Policy) {},
 		"listen":  func(p *Policy) { p.Listen = true },
@@ -147,7 +147,7 @@ func TestAttackClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(describeMachine(testPolicy(t)).String())
+	t.Log(describeMachine(testPolicy(t)).Machine())
 	expected := map[string]bool{
 		"allowed": true, "allowed, IPv4-mapped": true, "allowed, non-blocking": true, "own unix server": true, "race: signals": true, "child: allowed": true,
 		"connect, descriptor -1": true, "connect, descriptor no socket": true,

@@ -46,11 +46,16 @@ func (r Report) Failed() []Check {
 	return out
 }
 
-// String is a line on the machine and one on each failed check.
+// Machine is a line on where the test ran.
+func (r Report) Machine() string {
+	return fmt.Sprintf("kernel %s %s, yama %d, landlock %d, filters above %d, CAP_SYS_PTRACE %t, command %d:%d",
+		r.Kernel, r.Arch, r.Yama, r.Landlock, r.Filters, r.Ptrace, r.UID, r.GID)
+}
+
+// String is a line on the result, and one on each failed check.
 func (r Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "lock held: %t; %d checks, %d failed, %d leaks; kernel %s %s, yama %d, landlock %d, filters above %d, CAP_SYS_PTRACE %t, command %d:%d",
-		r.Held(), len(r.Checks), len(r.Failed()), r.Leaks, r.Kernel, r.Arch, r.Yama, r.Landlock, r.Filters, r.Ptrace, r.UID, r.GID)
+	fmt.Fprintf(&b, "lock held: %t; %d checks, %d failed, %d leaks; %s", r.Held(), len(r.Checks), len(r.Failed()), r.Leaks, r.Machine())
 	for _, c := range r.Failed() {
 		fmt.Fprintf(&b, "\nfailed: %s: %s", c.Name, c.Detail)
 	}
