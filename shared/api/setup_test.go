@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +21,7 @@ import (
 	"companyos/shared/app"
 	"companyos/shared/blob/dir"
 	"companyos/shared/executor"
+	"companyos/shared/sandbox"
 	"companyos/shared/store/storetest"
 	"companyos/shared/task"
 )
@@ -49,13 +52,70 @@ func (q *sent) Send(_ context.Context, runID uuid.UUID, _ time.Duration) error {
 	return nil
 }
 
-// company is a server on a database of its own, and people who call it.
-type company struct {
+// launched are the sandboxes that were asked for. Nothing runs in them: the tests play the supervisor.
+type launched struct {
+	mu    sync.Mutex
+	specs []sandbox.Spec
+	ended map[string]bool
+}
+
+func (l *launched) Start(_ context.Context, spec sandbox.Spec) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.specs = append(l.specs, spec)
+	return handle(spec.RunID, spec.Launch), nil
+}
+
+func handle(runID string, launch int) string { return fmt.Sprintf("%s/%d", runID, launch) }
+
+func (l *launched) Describe(_ context.Context, handle string) (sandbox.Status, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended[handle] {
+		return sandbox.Status{Handle: handle, State: sandbox.StateStopped}, nil
+	}
+	return sandbox.Status{Handle: handle, State: sandbox.StateRunning}, nil
+}
+
+func (l *launched) List(ctx context.Context, runID string, launch int) ([]sandbox.Status, error) {
+	status, err := l.Describe(ctx, handle(runID, launch))
+	return []sandbox.Status{status}, err
+}
+
+func (l *launched) Stop(_ context.Context, handle, _ string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended == nil {
+		l.ended = map[string]bool{}
+	}
+	l.ended[handle] = true
+	return nil
+}
+
+// token is the launch token of a run's latest launch.
+func (l *launched) token(t testing.TB, runID string) string {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, spec := range slices.Backward(l.specs) {
+		if spec.RunID == runID {
+			return spec.Token
+		}
+	}
+	t.Fatalf("no sandbox was asked for run %s", runID)
+	return ""
+}
+
+// office is a server on a database of its own, and people who call it.
+type office struct {
 	t       testing.TB
 	app     *app.Company
 	handler http.Handler
 	log     *bytes.Buffer
 	wakes   *sent
+
+	server    *httptest.Server
+	sandboxes *launched
 }
 
 func verifier(t testing.TB, c api.AuthConfig) *api.Verifier {
@@ -67,7 +127,7 @@ func verifier(t testing.TB, c api.AuthConfig) *api.Verifier {
 	return v
 }
 
-func setup(t testing.TB) *company {
+func setup(t testing.TB) *office {
 	t.Helper()
 	registry, err := executor.NewRegistry([]executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow},
 		executor.Executor{
@@ -79,15 +139,17 @@ func setup(t testing.TB) *company {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blobs, err := dir.Open(t.TempDir(), dir.Config{BaseURL: "http://api.test"})
+	c := &office{t: t, log: &bytes.Buffer{}, wakes: &sent{}, sandboxes: &launched{}}
+	c.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.handler.ServeHTTP(w, r) }))
+	t.Cleanup(c.server.Close)
+	blobs, err := dir.Open(t.TempDir(), dir.Config{BaseURL: c.server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &company{t: t, log: &bytes.Buffer{}, wakes: &sent{}}
 	log := slog.New(slog.NewJSONHandler(c.log, nil))
 	c.app = app.New(app.Config{
-		DB: storetest.Open(t), Blobs: blobs, Attempts: c.wakes, Work: c.wakes, Executors: executor.Static(registry), Log: log, Clock: time.Now,
-		MaxSandboxes: 2, MaxPending: 10, DispatchTimeout: time.Minute, ExecuteTimeout: time.Minute, PublicURL: "http://api.test",
+		DB: storetest.Open(t), Blobs: blobs, Attempts: c.wakes, Work: c.wakes, Sandboxes: c.sandboxes, Executors: executor.Static(registry), Log: log, Clock: time.Now,
+		MaxSandboxes: 2, MaxPending: 10, DispatchTimeout: time.Minute, ExecuteTimeout: time.Minute, PublicURL: c.server.URL,
 		Secrets: func(context.Context, []string) (map[string]string, error) { return nil, nil },
 	})
 	c.handler = api.New(api.Config{
@@ -122,7 +184,7 @@ func (a answer) text(name string) string {
 }
 
 // send makes a request with whatever Authorization header is given; body is JSON text, or a value to encode.
-func (c *company) send(method, path, authorization string, body any) answer {
+func (c *office) send(method, path, authorization string, body any) answer {
 	c.t.Helper()
 	var payload io.Reader = http.NoBody
 	switch b := body.(type) {
@@ -143,7 +205,7 @@ func (c *company) send(method, path, authorization string, body any) answer {
 	return c.do(r)
 }
 
-func (c *company) do(r *http.Request) answer {
+func (c *office) do(r *http.Request) answer {
 	c.t.Helper()
 	w := httptest.NewRecorder()
 	c.handler.ServeHTTP(w, r)
@@ -157,13 +219,13 @@ func (c *company) do(r *http.Request) answer {
 }
 
 // alice calls with every scope.
-func (c *company) alice(method, path string, body any) answer {
+func (c *office) alice(method, path string, body any) answer {
 	c.t.Helper()
 	return c.send(method, path, "Bearer "+token(c.t, "alice", everything), body)
 }
 
 // want calls as alice and expects a status.
-func (c *company) want(status int, method, path string, body any) answer {
+func (c *office) want(status int, method, path string, body any) answer {
 	c.t.Helper()
 	a := c.alice(method, path, body)
 	if a.status != status {
@@ -173,7 +235,7 @@ func (c *company) want(status int, method, path string, body any) answer {
 }
 
 // task makes a Product with a Project and a Task in it.
-func (c *company) task() (product, project, taskID string) {
+func (c *office) task() (product, project, taskID string) {
 	c.t.Helper()
 	product = c.want(201, "POST", "/company/products", map[string]any{"name": "Widget"}).text("id")
 	project = c.want(201, "POST", "/company/projects", map[string]any{"product_id": product, "name": "Launch"}).text("id")
