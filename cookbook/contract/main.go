@@ -44,6 +44,10 @@ func run(ctx context.Context, addr string) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
+	// The one secret that a recorded executor has.
+	if err := os.Setenv("COMPANY_SECRET_"+executor.SecretGitHubToken, "not-a-real-token"); err != nil {
+		return err
+	}
 	registry, err := doubles()
 	if err != nil {
 		return err

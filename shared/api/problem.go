@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"companyos/shared/app"
 	"companyos/shared/task"
 	"companyos/shared/wire"
 )
@@ -17,6 +18,10 @@ type problem struct {
 	Remedy    string `json:"remedy"`
 	Retryable bool   `json:"retryable"`
 	RequestID string `json:"request_id"`
+
+	// The contract's further names for the one error that has them.
+	ErrorID   string `json:"error_id,omitempty"`
+	ErrorType string `json:"error_type,omitempty"`
 }
 
 // refusedArchive is the detail of a refused archive.
@@ -94,6 +99,9 @@ func explain(err error) (status int, p problem) {
 		}
 	}
 	p = problem{Detail: e.Detail, Code: e.Code, Remedy: e.Remedy, Retryable: e.Retryable || e.Kind == task.KindBusy}
+	if e.Code == app.CodeRemoteUnavailable {
+		p.ErrorID, p.ErrorType = e.Code, e.Code
+	}
 	if len(e.Open) > 0 {
 		refused := refusedArchive{Message: e.Detail, Tasks: make([]wire.OpenTask, len(e.Open))}
 		for i, o := range e.Open {

@@ -72,9 +72,12 @@ func (c *Company) checkAcceptance(ctx context.Context, t task.Task, m task.Move)
 	return broken(executor.CheckPin(ex, t.Checkout))
 }
 
+// CodeRemoteUnavailable is the code of an executor in another process that does not answer.
+const CodeRemoteUnavailable = "remote_server_unavailable_error"
+
 // errRemote is an executor in another process: nobody here can say whether it is there.
 func errRemote() error {
-	return task.Unavailable("executor_unreachable", "Internal server error (RemoteServerUnavailableError)", nil)
+	return task.Unavailable(CodeRemoteUnavailable, "Internal server error (RemoteServerUnavailableError)", nil)
 }
 
 // sourcesFor reads the git Sources that a sandboxed executor is matched with; others need none.

@@ -10,7 +10,7 @@ var (
 	PreparedBody = Body[PreparedRequest]{Model: Model{Name: "SandboxPrepared", Extra: true, Fields: []Field{
 		str("url").required().min(1).max(2048),
 		str("branch").required().min(1).max(1024),
-		str("commit").required().rule(hexOf(40)),
+		str("commit").required().max(128), // what is no commit ends the run, with its reason
 		list("warnings", str("")),
 	}}}
 	EventsBody = Body[EventsRequest]{KeepNUL: true, Model: Model{Name: "SandboxEvents", Extra: true, Fields: []Field{

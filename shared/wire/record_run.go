@@ -52,7 +52,7 @@ type RunData struct {
 	WorkflowID  string    `json:"workflow_id,omitempty"`
 	Metadata    RunMeta   `json:"metadata"`
 	CreatedAt   int64     `json:"created_at"`
-	Truncated   bool      `json:"truncated,omitempty"` // the content is cut; GET the run for all of it
+	Truncated   bool      `json:"truncated,omitzero"` // the content is cut; GET the run for all of it
 	*WorkflowMedia
 }
 
@@ -106,7 +106,7 @@ type RunPatch struct {
 	Size     int64  `json:"size"`
 	Files    int    `json:"files"`
 	TakenAt  *int64 `json:"taken_at"`
-	Redacted bool   `json:"redacted,omitempty"` // a secret was taken out: it is not put back in a later attempt
+	Redacted bool   `json:"redacted,omitzero"` // a secret was taken out: it is not put back in a later attempt
 }
 
 // RunObject is a stored object of a run.

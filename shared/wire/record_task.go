@@ -78,7 +78,7 @@ type Entry struct {
 	ArchivedBy     Opt[task.Parent] `json:"archived_by,omitzero"` // archivings and restorings; null for a record's own
 	StartedBy      Opt[string]      `json:"started_by,omitzero"`
 	SessionUserID  Opt[string]      `json:"session_user_id,omitzero"`
-	Attempt        int              `json:"attempt,omitempty"`
+	Attempt        int              `json:"attempt,omitzero"`
 	RunDBID        string           `json:"run_db_id,omitempty"`
 	RevisionReason string           `json:"revision_reason,omitempty"`
 	AutoAccept     *task.AutoAccept `json:"auto_accept,omitempty"`

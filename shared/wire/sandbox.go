@@ -126,8 +126,8 @@ func EventTypes() []EventType {
 
 // Event is one thing that happened in a run. Which fields are set depends on the type; absent ones are left out.
 type Event struct {
-	Seq            int64        `json:"seq,omitempty"` // given by the API
-	At             int64        `json:"at"`            // epoch seconds
+	Seq            int64        `json:"seq,omitzero"` // given by the API
+	At             int64        `json:"at"`           // epoch seconds
 	Type           EventType    `json:"type"`
 	Text           string       `json:"text,omitempty"`            // message, warning, refused, finished: words for people, bounded and redacted
 	Tool           string       `json:"tool,omitempty"`            // tool_started, tool_finished
@@ -135,7 +135,7 @@ type Event struct {
 	Input          string       `json:"input,omitempty"`           // tool_started: what it was called with
 	Output         string       `json:"output,omitempty"`          // tool_finished: what it printed
 	ExitCode       *int         `json:"exit_code,omitempty"`       // tool_finished of a command
-	Failed         bool         `json:"failed,omitempty"`          // tool_finished
+	Failed         bool         `json:"failed,omitzero"`           // tool_finished
 	Host           string       `json:"host,omitempty"`            // refused: where the agent wanted to go
 	Reason         string       `json:"reason,omitempty"`          // waiting: slot, capacity, throttled, provider_limit
 	URL            string       `json:"url,omitempty"`             // preparing, prepared
@@ -143,13 +143,13 @@ type Event struct {
 	Commit         string       `json:"commit,omitempty"`          // prepared
 	Paths          []string     `json:"paths,omitempty"`           // warning: the files it is about
 	SHA256         string       `json:"sha256,omitempty"`          // patched
-	Size           int64        `json:"size,omitempty"`            // patched, bytes
-	Files          int          `json:"files,omitempty"`           // patched
+	Size           int64        `json:"size,omitzero"`             // patched, bytes
+	Files          int          `json:"files,omitzero"`            // patched
 	Usage          *task.Usage  `json:"usage,omitempty"`           // usage: totals so far
 	Kind           task.EndKind `json:"kind,omitempty"`            // finished
 	HarnessVersion string       `json:"harness_version,omitempty"` // started
 	Lock           string       `json:"lock,omitempty"`            // started: what holds the agent's network
-	Launch         int          `json:"launch,omitempty"`          // launched, claimed
+	Launch         int          `json:"launch,omitzero"`           // launched, claimed
 }
 
 // EventsRequest is one batch of events, at most 256 KiB. N counts the batches of this launch, from 1: a batch that was
@@ -200,9 +200,9 @@ type ResultFile struct {
 type ResultArtifact struct {
 	SHA256   string `json:"sha256"`
 	Size     int64  `json:"size"`
-	Files    int    `json:"files,omitempty"`    // patch: files changed
-	TakenAt  int64  `json:"taken_at,omitempty"` // epoch seconds
-	Redacted bool   `json:"redacted,omitempty"` // a secret was taken out: it is evidence, and not put back in a later attempt
+	Files    int    `json:"files,omitzero"`    // patch: files changed
+	TakenAt  int64  `json:"taken_at,omitzero"` // epoch seconds
+	Redacted bool   `json:"redacted,omitzero"` // a secret was taken out: it is evidence, and not put back in a later attempt
 }
 
 // ResultRequest reports the end of the run by the hash of the uploaded result.json.
