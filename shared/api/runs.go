@@ -32,7 +32,16 @@ func (s *server) getRun(ctx context.Context, _ http.ResponseWriter, r *request) 
 	if err != nil {
 		return nil, err
 	}
-	return wire.NewRun(run, s.input(ctx, &run)), nil
+	record := wire.NewRun(run, s.input(ctx, &run))
+	if record.Waiting != nil && run.State == task.StatePending {
+		ahead, err := s.Company.DB.PendingAhead(ctx, &run)
+		if err != nil {
+			return nil, err
+		}
+		position := int(ahead) + 1
+		record.Waiting.Position = &position
+	}
+	return record, nil
 }
 
 // input is what the run's executor was given, "" when it cannot be read now: the record is worth having without it.
