@@ -18,6 +18,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// Migrations are the files that Migrate applies, for another dialect.
+func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
+
 // Migrate brings the schema of a database up to date.
 func Migrate(ctx context.Context, url string) error {
 	db, err := sql.Open("pgx", url)
@@ -25,7 +28,7 @@ func Migrate(ctx context.Context, url string) error {
 		return err
 	}
 	defer db.Close()
-	files, err := fs.Sub(migrations, "migrations")
+	files, err := Migrations()
 	if err != nil {
 		return err
 	}
