@@ -166,7 +166,10 @@ func launchToken() (string, error) {
 func writeExit(exit Exit) error {
 	dir := os.Getenv(EnvDir)
 	if dir == "" {
-		return nil
+		return nil // in a container the exit code is seen
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil { // nothing was claimed
+		return err
 	}
 	text, err := json.Marshal(ExitRecord{Reason: exit.Reason, Kind: string(exit.Kind), Code: exit.Code()})
 	if err != nil {

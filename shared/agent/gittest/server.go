@@ -166,7 +166,7 @@ func (s *Server) repositoryOf(path string) string {
 	return path
 }
 
-// flood sends a pack of version 2 that claims four thousand million objects and goes on for ever.
+// flood sends a pack of version 2 that claims sixteen million objects and goes on for ever.
 func flood(ctx context.Context, w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
 	// Protocol 2: the section's name, then band 1 packets of pack data.
@@ -175,7 +175,7 @@ func flood(ctx context.Context, w http.ResponseWriter) {
 		_, err := fmt.Fprintf(w, "%04x\x01%s", len(data)+5, data)
 		return err
 	}
-	header := []byte("PACK\x00\x00\x00\x02\xff\xff\xff\xff")
+	header := []byte("PACK\x00\x00\x00\x02\x00\xff\xff\xff")
 	if packet(header) != nil {
 		return
 	}
