@@ -54,8 +54,9 @@ SELECT 'I3', t.id, 'the Task shows the end of a live run' FROM tasks t JOIN live
 UNION ALL
 SELECT 'I3', t.id, 'an attempt ended and the Task that waits for it does not show it'
 FROM tasks t JOIN ended_runs r ON r.id = t.job_id JOIN products p ON p.id = t.product_id JOIN projects j ON j.id = t.project_id
-WHERE t.status = 'in_progress' AND t.result IS NULL AND t.archived_at IS NULL AND p.cascades = '[]' AND j.cascades = '[]'
-    AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.task_id = t.id AND e.entry ? 'action')
+WHERE t.status = 'in_progress' AND t.result IS NULL AND t.archived_at IS NULL
+    AND r.state <> 'CANCELLED' -- an archived Task is shown nothing of the run that its archiving cancelled
+    AND p.cascades = '[]' AND j.cascades = '[]'
 UNION ALL
 SELECT 'I4', id, 'the next look is too far away' FROM runs
 WHERE (state IN ('PENDING', 'LAUNCHING', 'CANCELLING') OR (launch > 0 AND stopped_at IS NULL AND ended_at IS NOT NULL))

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -93,7 +94,7 @@ func stopOutcome(r *Run) Outcome {
 }
 
 func stopFailure(kind EndKind, detail string) Outcome {
-	if kind == "" {
+	if !slices.Contains(EndKinds(), kind) { // none, or a launcher's word of tomorrow
 		kind = EndLost
 	}
 	messages := map[EndKind]string{

@@ -1,0 +1,352 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"companyos/shared/app/apptest"
+	"companyos/shared/store"
+	"companyos/shared/store/storetest"
+	"companyos/shared/task"
+)
+
+func code(err error) string {
+	if e, ok := errors.AsType[*task.Error](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// working is a bench whose only sandbox has claimed its run and was told to go.
+func working(t *testing.T) (*apptest.Bench, *apptest.Supervisor, task.Task, string) {
+	t.Helper()
+	b, tk, runID := started(t)
+	s := b.Supervise(onlyBox(t, b))
+	for _, step := range []func(context.Context) error{s.Claim, s.Prepare} {
+		if err := step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b, s, tk, runID
+}
+
+func TestAReportTwiceIsOneResult(t *testing.T) {
+	t.Parallel()
+	b, s, tk, runID := working(t)
+	for _, step := range []func(context.Context) error{s.Upload, s.Report} {
+		if err := step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, taskBefore := b.RunNow(runID), b.TaskNow(tk.ID)
+	if err := s.Report(t.Context()); err != nil {
+		t.Errorf("the second report: %v", err)
+	}
+	if after := b.RunNow(runID); !after.UpdatedAt.Equal(*before.UpdatedAt) || b.TaskNow(tk.ID).Revision != taskBefore.Revision {
+		t.Error("the second report changed something")
+	}
+	b.Fleet.End(s.Box, "")
+	b.Pass(time.Minute)
+	b.Check()
+}
+
+func TestAResultWithoutItsFilesIsRefused(t *testing.T) {
+	t.Parallel()
+	b, s, _, runID := working(t)
+	s.ResultSHA = "aa"
+	if err := s.Report(t.Context()); code(err) != "artifact_missing" {
+		t.Errorf("a result that was never announced: %v", err)
+	}
+	sha := task.HashToken("never uploaded")
+	if _, err := b.Artifact(t.Context(), s.Session(), task.ArtifactResult, sha, 10); err != nil {
+		t.Fatal(err)
+	}
+	s.ResultSHA = sha
+	if err := s.Report(t.Context()); code(err) != "artifact_missing" {
+		t.Errorf("a result that was never uploaded: %v", err)
+	}
+	if run := b.RunNow(runID); run.State != task.StateRunning {
+		t.Errorf("run %s", run.State)
+	}
+	b.Check()
+}
+
+func TestAResultThatWasUploadedAndNeverReportedCounts(t *testing.T) {
+	t.Parallel()
+	b, s, tk, runID := working(t)
+	if err := s.Upload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Fleet.End(s.Box, "")
+	if err := b.Advance(t.Context(), runID); err != nil { // ECS says that it stopped
+		t.Fatal(err)
+	}
+	if run := b.RunNow(runID); run.State != task.StateRunning || run.StoppedAt == nil || len(b.Fleet.Alive()) != 0 {
+		t.Fatalf("run %s, stopped %v", run.State, run.StoppedAt)
+	}
+	b.Check()
+	b.Pass(2 * time.Minute)
+	run, got := b.RunNow(runID), b.TaskNow(tk.ID)
+	if run.State != task.StateCompleted || got.Status != task.StatusInReview || got.Result.Content != "Hello World!" {
+		t.Errorf("run %s, Task %s %+v", run.State, got.Status, got.Result)
+	}
+	if patch := run.Artifact(task.ArtifactPatch); patch == nil || patch.Files != 1 {
+		t.Errorf("patch %+v", patch)
+	}
+	b.Check()
+}
+
+func TestAReportUnderWayAtTheDeadlineIsNotTakenTwice(t *testing.T) {
+	t.Parallel()
+	b, s, tk, runID := working(t)
+	if err := s.Upload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Fleet.End(s.Box, "")
+	b.Handle(b.Attempts, runID)
+	b.Travel(61 * time.Second)
+	reported := false
+	b.Blobs.Plan = func(call string) apptest.Fault {
+		if call == "head" && !reported { // advance has read the run, and the announced result up to here
+			reported = true
+			b.Blobs.Plan = nil
+		}
+		return apptest.FaultNone
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Report(t.Context()) }()
+	b.Handle(b.Attempts, runID)
+	if err := <-done; err != nil {
+		t.Errorf("the report: %v", err)
+	}
+	run, got := b.RunNow(runID), b.TaskNow(tk.ID)
+	if run.State != task.StateCompleted || got.Status != task.StatusInReview || len(got.Transitions) != 3 {
+		t.Errorf("run %s, Task %s with %d transitions", run.State, got.Status, len(got.Transitions))
+	}
+	b.Check()
+}
+
+func TestASandboxThatDiesWithoutAWordIsNamed(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[task.EndKind]task.EndKind{
+		task.EndOutOfMemory: task.EndOutOfMemory, task.EndInterrupted: task.EndInterrupted, "": task.EndLost, "a_new_stop_code": task.EndLost,
+	} {
+		t.Run(string("stopped by "+reason), func(t *testing.T) {
+			t.Parallel()
+			b, s, tk, runID := working(t)
+			b.Fleet.End(s.Box, reason)
+			b.Handle(b.Attempts, runID)
+			b.Pass(2 * time.Minute)
+			run, got := b.RunNow(runID), b.TaskNow(tk.ID)
+			if run.State != task.StateError || run.Ended.Kind != want || got.Status != task.StatusInProgress || got.Result.Status != task.ResultError {
+				t.Errorf("run %s %+v, Task %s", run.State, run.Ended, got.Status)
+			}
+			b.Check()
+			if id := b.Start(tk.ID, 2); id == runID {
+				t.Error("the next attempt is the old run")
+			}
+			b.Check()
+		})
+	}
+}
+
+func TestARunThatNeverReportsEndsAtItsLimit(t *testing.T) {
+	t.Parallel()
+	b, s, _, runID := working(t)
+	b.Pass(40 * time.Minute)
+	run := b.RunNow(runID)
+	if run.State != task.StateError || run.Ended.Kind != task.EndRunTimeout || !s.Box.StopAsked {
+		t.Errorf("run %s %+v, told to stop: %v", run.State, run.Ended, s.Box.StopAsked)
+	}
+	if err := s.Upload(t.Context()); err == nil {
+		t.Error("an artifact was taken after the end")
+	}
+	b.Fleet.End(s.Box, "")
+	b.Pass(2 * time.Minute)
+	b.Check()
+}
+
+func TestAnotherRunsTokenReportsNothing(t *testing.T) {
+	t.Parallel()
+	b, s, _, runID := working(t)
+	other := b.NewTask(task.ExecutorAgent, apptest.Engineer)
+	otherRun := b.Start(other.ID, 1)
+	b.Drain()
+	before := b.RunNow(otherRun)
+	forged := task.MakeToken(task.TokenSession, otherRun, 1, s.Session()[len(s.Session())-43:])
+	for _, token := range []string{forged, "", "cs1.x.1.y", s.Box.Spec.Token, task.MakeToken(task.TokenSession, task.RunID("nobody", 1), 1, s.Session()[len(s.Session())-43:])} {
+		if err := b.Result(t.Context(), token, "aa"); task.KindOf(err) != task.KindUnauthorized {
+			t.Errorf("%q: %v", token, err)
+		}
+		if _, err := b.Events(t.Context(), token, 1, []store.Event{{Type: "message"}}); task.KindOf(err) != task.KindUnauthorized {
+			t.Errorf("%q: %v", token, err)
+		}
+	}
+	if after := b.RunNow(otherRun); !after.UpdatedAt.Equal(*before.UpdatedAt) || b.RunNow(runID).State != task.StateRunning {
+		t.Error("a forged token changed something")
+	}
+	b.Check()
+}
+
+func TestTheFirstInstanceWinsAndMayAskAgain(t *testing.T) {
+	t.Parallel()
+	b, _, runID := started(t)
+	one, two := b.Supervise(onlyBox(t, b)), b.Supervise(onlyBox(t, b))
+	two.Instance = "a second supervisor"
+	if err := one.Claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	old := one.Session()
+	if err := two.Claim(t.Context()); code(err) != "fenced" {
+		t.Errorf("the second instance: %v", err)
+	}
+	if err := one.Claim(t.Context()); err != nil {
+		t.Errorf("the same instance again: %v", err)
+	}
+	if _, err := b.Events(t.Context(), old, 1, nil); task.KindOf(err) != task.KindUnauthorized {
+		t.Errorf("the replaced session token: %v", err)
+	}
+	if _, err := one.Say(t.Context(), "hello\x00"); err != nil {
+		t.Error(err)
+	}
+	if run := b.RunNow(runID); run.LaunchToken != "" || run.ClaimedBy != one.Instance {
+		t.Errorf("token %q, claimed by %q", run.LaunchToken, run.ClaimedBy)
+	}
+	events, err := b.DB.EventsAfter(t.Context(), runID, 0, 100)
+	if err != nil || len(events) != 3 || events[2].Type != "message" {
+		t.Errorf("events %+v, %v", events, err)
+	}
+	b.Check()
+}
+
+func TestAWrongCheckoutEndsTheRunBeforeTheAgent(t *testing.T) {
+	t.Parallel()
+	b, s, tk, _ := working(t)
+	for _, step := range []func(context.Context) error{s.Upload, s.Report} {
+		if err := step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Fleet.End(s.Box, "")
+	b.Pass(time.Minute)
+	for attempt, bend := range []func(*apptest.Supervisor){
+		func(s *apptest.Supervisor) { s.Commit = "0123456789012345678901234567890123456789" },
+		func(s *apptest.Supervisor) { s.Branch = "other" },
+	} {
+		runID := b.Start(tk.ID, attempt+2)
+		b.Drain()
+		s := b.Supervise(b.Fleet.Alive()[0])
+		if err := s.Claim(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s.Work.Commit != apptest.Commit || s.Work.Patch == nil {
+			t.Errorf("work %+v", s.Work)
+		}
+		bend(s)
+		for range 2 { // the answer was lost
+			if err := s.Prepare(t.Context()); code(err) != "pin_mismatch" {
+				t.Errorf("prepared: %v", err)
+			}
+		}
+		run, got := b.RunNow(runID), b.TaskNow(tk.ID)
+		text := "Sandboxed run repository pin does not match the Task checkout"
+		if run.State != task.StateError || run.Content != text || got.Result.Content != text || got.Result.Status != task.ResultError ||
+			got.Status != task.StatusInProgress || got.Checkout.Commit != apptest.Commit {
+			t.Errorf("run %s %q, Task %s %+v", run.State, run.Content, got.Status, got.Result)
+		}
+		b.Fleet.End(s.Box, "")
+		b.Pass(time.Minute)
+		b.Check()
+	}
+}
+
+func TestASourceThatWasRemovedMeanwhileRefusesTheFirstPin(t *testing.T) {
+	t.Parallel()
+	b, tk, runID := started(t)
+	if err := b.ArchiveSource(t.Context(), b.SourceID); err != nil {
+		t.Fatal(err)
+	}
+	s := b.Supervise(onlyBox(t, b))
+	if err := s.Claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Prepare(t.Context()); code(err) != "pin_mismatch" {
+		t.Errorf("prepared: %v", err)
+	}
+	text := "Sandboxed executor requires a Product git Source matching repository URL " + apptest.Repository
+	if run, got := b.RunNow(runID), b.TaskNow(tk.ID); run.Ended.Kind != task.EndSourceGone || got.Result.Content != text {
+		t.Errorf("run %+v, Task %+v", run.Ended, got.Result)
+	}
+	b.Check()
+}
+
+func TestConflictsAtCommitChangeNothingTwice(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t, 2)
+	for _, table := range []string{"runs", "tasks", "slots"} {
+		storetest.FailCommits(t, b.DB, table, 4)
+	}
+	tk := b.NewTask(task.ExecutorAgent, apptest.Engineer)
+	runID := b.Start(tk.ID, 1)
+	b.Drain()
+	finish(t, b, tk.ID, runID)
+}
+
+func TestConnectionsThatAreKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t, 2)
+	tk := b.NewTask(task.ExecutorAgent, apptest.Engineer)
+	ctx, stop := context.WithCancel(t.Context())
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		for ctx.Err() == nil {
+			time.Sleep(3 * time.Millisecond)
+			_, _ = b.DB.Pool().Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		}
+	}()
+	var s *apptest.Supervisor
+	again := func(what string, f func() error) {
+		t.Helper()
+		for range 200 {
+			if err := f(); err == nil {
+				return
+			} else if task.KindOf(err) != task.KindUnavailable {
+				t.Fatalf("%s: %v", what, err)
+			}
+			t.Logf("%s again", what)
+		}
+		t.Errorf("%s never got through", what)
+	}
+	again("start", func() error {
+		_, err := b.StartRun(t.Context(), tk.ID, task.Start{Attempt: 1, By: apptest.Alice()})
+		return err
+	})
+	runID := task.RunID(tk.ID, 1)
+	again("advance", func() error {
+		err := b.Advance(t.Context(), runID)
+		if err == nil && len(b.Fleet.Boxes()) == 0 {
+			return task.Unavailable("", "no sandbox yet", nil)
+		}
+		return err
+	})
+	s = b.Supervise(onlyBox(t, b))
+	again("claim", func() error { return s.Claim(t.Context()) })
+	again("prepare", func() error { return s.Prepare(t.Context()) })
+	again("upload", func() error { return s.Upload(t.Context()) })
+	again("report", func() error { return s.Report(t.Context()) })
+	stop()
+	<-killed
+	b.DB.Pool().Reset()
+	b.Fleet.End(s.Box, "")
+	b.Attempts.Clear()
+	b.Travel(5 * time.Minute)
+	again("sweep", func() error { return b.Sweep(t.Context()) })
+	b.Pass(5 * time.Minute)
+	if run, got := b.RunNow(runID), b.TaskNow(tk.ID); run.State != task.StateCompleted || run.StoppedAt == nil || got.Status != task.StatusInReview {
+		t.Errorf("run %s, stopped %v; Task %s", run.State, run.StoppedAt, got.Status)
+	}
+	b.Check()
+}
