@@ -4,6 +4,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ type Config struct {
 	Sandboxes      func(Paths) (Launcher, error) // nil: processes of this machine
 	Auth           api.AuthConfig                // without a secret and an issuer: development tokens with a secret of the data folder
 	GitHosts       []string
+	PublicURL      string // where sandboxes reach the API; empty: where it listens
 	MaxSandboxes   int
 	MaxPending     int
 	Attempts, Work queue.LocalConfig
@@ -167,7 +169,7 @@ func (c *Company) wire(ctx context.Context) (err error) {
 	c.App = app.New(app.Config{
 		DB: c.db, Blobs: c.blobs, Attempts: c.Attempts, Work: c.Work, Sandboxes: c.launcher, Executors: c.cfg.Executors, Log: c.cfg.Log,
 		Clock: time.Now, MaxSandboxes: c.cfg.MaxSandboxes, MaxPending: c.cfg.MaxPending, DispatchTimeout: dispatchWithin,
-		ExecuteTimeout: executor.PlainRunLimit + time.Minute, PublicURL: c.URL, GitHosts: c.cfg.GitHosts, Secrets: c.secrets,
+		ExecuteTimeout: executor.PlainRunLimit + time.Minute, PublicURL: cmp.Or(c.cfg.PublicURL, c.URL), GitHosts: c.cfg.GitHosts, Secrets: c.secrets,
 	})
 	auth := c.cfg.Auth
 	if auth.HS256Secret == "" && auth.Issuer == "" {
