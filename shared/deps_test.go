@@ -14,6 +14,7 @@ const module = "companyos/"
 var pure = map[string][]string{
 	"shared/task":    {"github.com/google/uuid"},
 	"shared/company": {"github.com/google/uuid"},
+	"shared/routine": {"github.com/google/uuid", "github.com/robfig/cron/v3"},
 }
 
 // withoutAWS are programs and packages that must not link the AWS SDK.
