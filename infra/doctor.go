@@ -1,0 +1,5 @@
+package main
+
+import "context"
+
+func examine(ctx context.Context, root string, values map[string]string) error { return nil }

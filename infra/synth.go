@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/cxapi"
+	"github.com/aws/jsii-runtime-go"
+
+	"companyos/infra/setting"
+	"companyos/infra/stack"
+)
+
+// synth builds the functions and writes the templates to where the cdk CLI wants them, else to cdk.out.
+func synth(ctx context.Context, root string, values map[string]string) error {
+	s, err := setting.Read(values, root)
+	if err != nil {
+		return err
+	}
+	out := os.Getenv("CDK_OUTDIR")
+	if out == "" {
+		out = filepath.Join(root, "cdk.out")
+	}
+	code := stack.Code{}
+	if code.Zips, err = buildFunctions(ctx, root, filepath.Join(root, "cdk.out", "functions"), stack.Functions(), s.Architecture.GoArch()); err != nil {
+		return err
+	}
+	if code.Migrations, err = hashFolder(filepath.Join(root, "shared", "store", "migrations")); err != nil {
+		return err
+	}
+	return findings(newApp(out, s, code))
+}
+
+// newApp writes the templates of one deployment to a folder.
+func newApp(out string, s setting.Settings, code stack.Code) cxapi.CloudAssembly {
+	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(out), AnalyticsReporting: jsii.Bool(false)})
+	stack.Build(app, s, code)
+	return app.Synth(nil)
+}
+
+// findings are what cdk-nag and the constructs object to.
+func findings(assembly cxapi.CloudAssembly) error {
+	var all []error
+	for _, s := range *assembly.Stacks() {
+		for _, m := range *s.Messages() {
+			if m.Level == cxapi.SynthesisMessageLevel_ERROR {
+				all = append(all, fmt.Errorf("%s: %v", *m.Id, m.Entry.Data))
+			}
+		}
+	}
+	return errors.Join(all...)
+}
