@@ -20,7 +20,7 @@ const prefix = "COMPANY"
 // set collects the settings of one process.
 type set struct {
 	std      *flag.FlagSet
-	required []string
+	required [][]string // of each entry one is needed
 	secret   map[string]bool
 }
 
@@ -31,7 +31,14 @@ func newSet(process string) *set {
 }
 
 // require names settings without which the process cannot work.
-func (s *set) require(names ...string) { s.required = append(s.required, names...) }
+func (s *set) require(names ...string) {
+	for _, n := range names {
+		s.requireOne(n)
+	}
+}
+
+// requireOne names settings of which the process needs at least one.
+func (s *set) requireOne(names ...string) { s.required = append(s.required, names) }
 
 // hide names settings whose values never reach a log.
 func (s *set) hide(names ...string) {
@@ -50,9 +57,15 @@ func (s *set) parse(args []string) error {
 		return err
 	}
 	var missing []string
-	for _, name := range s.required {
-		if s.std.Lookup(name).Value.String() == "" {
-			missing = append(missing, variable(name))
+	for _, names := range s.required {
+		variables := make([]string, len(names))
+		given := false
+		for i, name := range names {
+			given = given || s.std.Lookup(name).Value.String() != ""
+			variables[i] = variable(name)
+		}
+		if !given {
+			missing = append(missing, strings.Join(variables, " or "))
 		}
 	}
 	if len(missing) > 0 {

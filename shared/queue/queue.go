@@ -19,6 +19,9 @@ const MaxDelay = 15 * time.Minute
 var (
 	// ErrMalformed is a message that names no run. It is never handled and ends among the dead letters.
 	ErrMalformed = errors.New("malformed queue message")
+	// ErrAway is wrapped by a handler's error when something that every run needs is away, such as the database: who
+	// receives several messages at once hands the others back untried.
+	ErrAway = errors.New("what every run needs is away")
 	// ErrFull is a queue that holds as many messages as it may. Nothing was sent.
 	ErrFull = errors.New("queue is full")
 )

@@ -2,6 +2,7 @@ package sqs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -17,7 +18,8 @@ const margin = time.Second
 // Batch handles the messages of one Lambda invocation one after the other and names those that failed: they alone come
 // back after the visibility timeout, and go to the dead letters after the queue's maxReceiveCount. A malformed message
 // is such a failure. The event source mapping must have ReportBatchItemFailures; without it Lambda deletes the whole
-// batch. A second before the function's deadline the handler's context ends, and what was not begun is failed too.
+// batch. A second before the function's deadline the handler's context ends, and what was not begun is failed too; so is,
+// without a word, what comes after a failure with queue.ErrAway.
 func Batch(ctx context.Context, event events.SQSEvent, h queue.Handler) events.SQSEventResponse {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -26,8 +28,14 @@ func Batch(ctx context.Context, event events.SQSEvent, h queue.Handler) events.S
 	}
 	// Not nil: null is no answer to some receivers, an empty list says that all went well.
 	failures := []events.SQSBatchItemFailure{}
+	away := false
 	for _, record := range event.Records {
+		if away {
+			failures = append(failures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
+			continue
+		}
 		if err := handle(ctx, record.Body, h); err != nil {
+			away = errors.Is(err, queue.ErrAway)
 			slog.ErrorContext(ctx, "message failed", "message_id", record.MessageId,
 				"receives", record.Attributes["ApproximateReceiveCount"], "error", err)
 			failures = append(failures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/uuid"
 
+	"companyos/shared/queue"
 	"companyos/shared/queue/sqs"
 )
 
@@ -98,4 +99,18 @@ func TestBatchEndsBeforeItsFunctionIsKilled(t *testing.T) {
 			t.Errorf("took %v, want 29s of 30", took)
 		}
 	})
+}
+
+func TestBatchHandsBackTheRestWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	n := 0
+	answer := sqs.Batch(t.Context(), batch(body(uuid.New()), body(uuid.New()), `{`, body(uuid.New())), func(context.Context, uuid.UUID) error {
+		if n++; n == 2 {
+			return fmt.Errorf("%w: no route to host", queue.ErrAway)
+		}
+		return nil
+	})
+	if got, want := failed(answer), []string{"m1", "m2", "m3"}; !slices.Equal(got, want) || n != 2 {
+		t.Errorf("failures %v, want %v; %d tried", got, want, n)
+	}
 }

@@ -1,0 +1,57 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
+	"golang.org/x/sync/errgroup"
+)
+
+// secretsAtOnce is how many secrets are read at the same time.
+const secretsAtOnce = 8
+
+// Secrets reads the values that an executor lists: each is the secret <prefix>/NAME.
+func Secrets(a aws.Config, prefix string) func(ctx context.Context, names []string) (map[string]string, error) {
+	client := secretsmanager.NewFromConfig(a)
+	return func(ctx context.Context, names []string) (map[string]string, error) {
+		values := make(map[string]string, len(names))
+		var mu sync.Mutex
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(secretsAtOnce)
+		for _, name := range names {
+			group.Go(func() error {
+				value, err := secret(ctx, client, prefix+"/"+name)
+				mu.Lock()
+				defer mu.Unlock()
+				values[name] = value
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		return values, nil
+	}
+}
+
+// secret reads one secret, which has to be a text.
+func secret(ctx context.Context, client *secretsmanager.Client, name string) (string, error) {
+	out, err := client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
+	if errors.As(err, new(*types.ResourceNotFoundException)) {
+		return "", fmt.Errorf("the secret %s does not exist; create it in Secrets Manager: %w", name, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the secret %s: %w", name, err)
+	}
+	value := strings.TrimSpace(aws.ToString(out.SecretString))
+	if value == "" {
+		return "", fmt.Errorf("the secret %s holds no text", name)
+	}
+	return value, nil
+}
