@@ -112,6 +112,13 @@ func (s *server) table() map[string]handler {
 		"tasks.start":      with(s.startRun),
 		"tasks.runs":       s.listRuns,
 
+		"product_wiki.list":  s.listPages,
+		"product_wiki.read":  s.readPage,
+		"product_wiki.write": with(s.writePage),
+		"wiki.list":          s.listPages,
+		"wiki.read":          s.readPage,
+		"wiki.write":         with(s.writePage),
+
 		"runs.get":    s.getRun,
 		"runs.cancel": s.cancelRun,
 		"attention":   s.attention,

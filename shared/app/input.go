@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"companyos/shared/company"
 	"companyos/shared/executor"
 	"companyos/shared/store"
 	"companyos/shared/task"
@@ -80,8 +81,8 @@ func encodeInput(t task.Task, ex executor.Executor, facts store.StartFacts) ([]b
 	}
 	for _, p := range facts.Pages {
 		namespace := "product"
-		if p.Namespace == store.CompanyNamespace {
-			namespace = store.CompanyNamespace
+		if p.Namespace == company.CompanyNamespace {
+			namespace = company.CompanyNamespace
 		}
 		in.Wiki = append(in.Wiki, InputPage{namespace, p.Path, p.Content})
 	}
@@ -100,34 +101,27 @@ func encodeInput(t task.Task, ex executor.Executor, facts store.StartFacts) ([]b
 }
 
 // defaultPages adds the pages that every namespace has to those that were read, and stores the missing ones.
-func (c *Company) defaultPages(ctx context.Context, facts store.StartFacts) ([]store.WikiPage, error) {
-	purpose := ""
-	if facts.Product.Purpose != nil {
-		purpose = *facts.Product.Purpose
+func (c *Company) defaultPages(ctx context.Context, facts store.StartFacts) ([]company.Page, error) {
+	missing := func(p *company.Product) bool {
+		return slices.ContainsFunc(company.DefaultPages(p, facts.Now), func(w company.Page) bool {
+			return !slices.ContainsFunc(facts.Pages, func(p company.Page) bool { return p.Namespace == w.Namespace && p.Path == w.Path })
+		})
 	}
-	wanted := []store.WikiPage{
-		{Namespace: store.CompanyNamespace, Path: "brief.md", Content: "# Company\n\nShared company context.\n"},
-		{Namespace: store.CompanyNamespace, Path: "status.md", Content: "# Company status\n\nNo status recorded yet.\n"},
-		{Namespace: facts.Product.ID, Path: "brief.md", Content: "# " + facts.Product.Name + "\n\n" + purpose + "\n"},
-		{Namespace: facts.Product.ID, Path: "status.md", Content: "# " + facts.Product.Name + " status\n\nNo status recorded yet.\n"},
+	size := 0
+	for _, p := range facts.Pages {
+		size += len(p.Content)
 	}
-	wanted = slices.DeleteFunc(wanted, func(w store.WikiPage) bool {
-		return slices.ContainsFunc(facts.Pages, func(p store.WikiPage) bool { return p.Namespace == w.Namespace && p.Path == w.Path })
-	})
-	if len(wanted) == 0 {
+	if size > maxInput || !missing(nil) && !missing(&facts.Product) { // too large an input is refused whatever the rest is
 		return facts.Pages, nil
 	}
 	err := c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for _, w := range wanted {
-			w.UpdatedAt = facts.Now
-			if err := tx.InsertWikiPage(ctx, w); err != nil {
-				return err
-			}
+		if err := tx.AddDefaultPages(ctx, nil, facts.Now); err != nil {
+			return err
 		}
-		return nil
+		return tx.AddDefaultPages(ctx, &facts.Product, facts.Now)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c.DB.WikiPages(ctx, facts.Product.ID)
+	return c.DB.InputPages(ctx, facts.Product.ID, maxInput)
 }

@@ -78,7 +78,7 @@ func (c *Company) reserve(ctx context.Context, t task.Task, ex executor.Executor
 	if t.JobID != nil {
 		previous = *t.JobID
 	}
-	facts, err := c.DB.StartFacts(ctx, &t, task.RunID(t.ID, s.Attempt), previous, c.MaxPending+1)
+	facts, err := c.DB.StartFacts(ctx, &t, task.RunID(t.ID, s.Attempt), previous, store.StartLimits{Pending: c.MaxPending + 1, PageBytes: maxInput})
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ type Page struct {
 	IncludeArchived bool
 }
 
+func (p Page) skip() int { return (p.Number - 1) * p.Limit }
+
 // listQuery is a list of one record, rendered into one statement for the rows and one for the total: what differs
 // between lists is written once in the table below, and a test renders every combination for the portability lint.
 type listQuery struct {
@@ -101,7 +103,7 @@ func (l listQuery) rows(p Page, filters []filter) (sql string, args []any) {
 	if p.Ascending {
 		direction = "ASC"
 	}
-	args = append(args, p.Limit, (p.Number-1)*p.Limit)
+	args = append(args, p.Limit, p.skip())
 	if l.visible != "" {
 		where += " AND " + l.visible
 	}

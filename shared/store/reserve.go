@@ -19,13 +19,19 @@ type StartFacts struct {
 	Named    *task.Run // the run that the attempt names, nil when there is none
 	Previous *task.Run // the run of the latest attempt, nil before the first
 	Sources  []company.Source
-	Pages    []WikiPage
+	Pages    []company.Page // until their contents exceed the limit asked for
 	Product  company.Product
 	Pending  int // runs that wait, counted up to the limit asked for
 }
 
+// StartLimits bounds what StartFacts reads and counts.
+type StartLimits struct {
+	Pending   int
+	PageBytes int
+}
+
 // StartFacts reads the facts for one attempt of a Task. previous is the Task's latest run, empty before the first.
-func (db *DB) StartFacts(ctx context.Context, t *task.Task, named, previous string, maxPending int) (f StartFacts, err error) {
+func (db *DB) StartFacts(ctx context.Context, t *task.Task, named, previous string, limits StartLimits) (f StartFacts, err error) {
 	const runColumns = "SELECT * FROM runs WHERE id = $1"
 	var b pgx.Batch
 	one := func(id string, into **task.Run) {
@@ -51,9 +57,8 @@ func (db *DB) StartFacts(ctx context.Context, t *task.Task, named, previous stri
 		f.Sources, err = convert(rows, decodeSource)
 		return err
 	})
-	b.Queue(`SELECT namespace, path, version, content, user_id, updated_at FROM wiki_pages
-		WHERE namespace = 'company' OR namespace = $1 ORDER BY (namespace <> 'company'), path`, t.ProductID).Query(func(r pgx.Rows) (err error) {
-		f.Pages, err = pgx.CollectRows(r, pgx.RowToStructByPos[WikiPage])
+	b.Queue(inputPages, t.ProductID, limits.PageBytes).Query(func(r pgx.Rows) (err error) {
+		f.Pages, err = collectPages(r)
 		return err
 	})
 	b.Queue("SELECT id, name, purpose, user_id, metadata, cascades, revision, created_at, updated_at, archived_at FROM products WHERE id = $1",
@@ -65,7 +70,7 @@ func (db *DB) StartFacts(ctx context.Context, t *task.Task, named, previous stri
 		f.Product, err = decodeProduct(row)
 		return err
 	})
-	b.Queue("SELECT count(*) FROM (SELECT 1 AS one FROM runs WHERE state = 'PENDING' LIMIT $1) AS pending", maxPending).
+	b.Queue("SELECT count(*) FROM (SELECT 1 AS one FROM runs WHERE state = 'PENDING' LIMIT $1) AS pending", limits.Pending).
 		QueryRow(func(r pgx.Row) error { return r.Scan(&f.Pending) })
 	return f, unavailable(db.pool.SendBatch(ctx, &b).Close())
 }

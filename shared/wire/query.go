@@ -46,6 +46,7 @@ type Query struct {
 	AgentID        *string
 	SessionID      *string
 	Days           *int64
+	Version        int64 // of a wiki page; 0: the present one
 }
 
 // maxPage keeps page times limit within an integer.
@@ -69,6 +70,7 @@ var (
 	paramText           = Param{Name: "query", Type: ParamString, set: func(q *Query, v any) { q.Text = ptr(v.(string)) }}
 	paramAgentID        = Param{Name: "agent_id", Type: ParamString, set: func(q *Query, v any) { q.AgentID = ptr(v.(string)) }}
 	paramSessionID      = Param{Name: "session_id", Type: ParamString, set: func(q *Query, v any) { q.SessionID = ptr(v.(string)) }}
+	paramVersion        = Param{Name: "version", Type: ParamInt, Ge: bound(1), Le: bound(1<<31 - 1), set: func(q *Query, v any) { q.Version = v.(int64) }}
 	paramDays           = Param{Name: "days", Type: ParamInt, Ge: bound(1), set: func(q *Query, v any) { q.Days = ptr(v.(int64)) }}
 )
 

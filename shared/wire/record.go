@@ -158,13 +158,21 @@ func NewAttention(a company.Attention) Attention {
 	return Attention{Proposals: a.Proposals, InReview: a.InReview, Failed: a.Failed}
 }
 
-// WikiPage describes a page.
+// WikiPage describes a version of a page. The contract's user_id is always null; written_by is who wrote the version.
 type WikiPage struct {
 	Path      string  `json:"path"`
 	SizeBytes int64   `json:"size_bytes"`
 	Version   *int64  `json:"version"`
 	UpdatedAt *int64  `json:"updated_at"`
 	UserID    *string `json:"user_id"`
+	WrittenBy *string `json:"written_by"`
+}
+
+// NewWikiPage builds the description of a version.
+func NewWikiPage(p company.PageInfo) WikiPage {
+	return WikiPage{
+		Path: p.Path, SizeBytes: int64(p.SizeBytes), Version: ptr(int64(p.Version)), UpdatedAt: seconds(&p.UpdatedAt), WrittenBy: p.UserID,
+	}
 }
 
 // WikiRead is a page with its content.

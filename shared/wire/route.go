@@ -105,10 +105,10 @@ var Routes = []Route{
 	get("tasks.runs", "/company/tasks/{task_id}/runs", tasksRead, "list a Task's runs, oldest first", paramsPage, Page[Run]{}),
 
 	get("product_wiki.list", "/company/products/{product_id}/wiki", wikiRead, "list a Product's pages by path", paramsPage, Page[WikiPage]{}),
-	get("product_wiki.read", "/company/products/{product_id}/wiki/{path...}", wikiRead, "one page of a Product", nil, WikiRead{}),
+	get("product_wiki.read", "/company/products/{product_id}/wiki/{path...}", wikiRead, "one page of a Product; version= shows an earlier one", Params{paramVersion}, WikiRead{}),
 	put("product_wiki.write", "/company/products/{product_id}/wiki/{path...}", wikiWrite, "write a page of a Product", &WikiWriteBody, WikiPage{}),
 	get("wiki.list", "/company/wiki", wikiRead, "list the Company's pages by path", paramsPage, Page[WikiPage]{}),
-	get("wiki.read", "/company/wiki/{path...}", wikiRead, "one page of the Company", nil, WikiRead{}),
+	get("wiki.read", "/company/wiki/{path...}", wikiRead, "one page of the Company; version= shows an earlier one", Params{paramVersion}, WikiRead{}),
 	put("wiki.write", "/company/wiki/{path...}", wikiWrite, "write a page of the Company", &WikiWriteBody, WikiPage{}),
 
 	get("decisions.list", "/company/decisions", decisionsRead, "list decisions, newest first", Params{paramText, paramAgentID, paramSessionID, paramDays, paramLimit, paramPage}, Page[Decision]{}),

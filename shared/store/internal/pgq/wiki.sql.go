@@ -68,38 +68,80 @@ func (q *Queries) InsertWikiVersion(ctx context.Context, arg InsertWikiVersionPa
 	return err
 }
 
-const wikiPages = `-- name: WikiPages :many
-SELECT namespace, path, version, size_bytes, content, user_id, updated_at
-FROM wiki_pages
-WHERE namespace IN ('company', $1::text)
-ORDER BY (namespace <> 'company'), path
+const updateWikiPage = `-- name: UpdateWikiPage :execrows
+UPDATE wiki_pages
+SET version = version + 1, size_bytes = $1, content = $2, user_id = $3,
+    updated_at = $4
+WHERE namespace = $5 AND path = $6 AND version = $7
 `
 
-// All pages of the Company and of one Product: the Company's first, by path.
-func (q *Queries) WikiPages(ctx context.Context, productID string) ([]WikiPage, error) {
-	rows, err := q.db.Query(ctx, wikiPages, productID)
+type UpdateWikiPageParams struct {
+	SizeBytes int32
+	Content   string
+	UserID    *string
+	UpdatedAt time.Time
+	Namespace string
+	Path      string
+	Version   int32
+}
+
+// Guard: the version that the writer read.
+func (q *Queries) UpdateWikiPage(ctx context.Context, arg UpdateWikiPageParams) (int64, error) {
+	result, err := q.db.Exec(ctx, updateWikiPage,
+		arg.SizeBytes,
+		arg.Content,
+		arg.UserID,
+		arg.UpdatedAt,
+		arg.Namespace,
+		arg.Path,
+		arg.Version,
+	)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	defer rows.Close()
-	var items []WikiPage
-	for rows.Next() {
-		var i WikiPage
-		if err := rows.Scan(
-			&i.Namespace,
-			&i.Path,
-			&i.Version,
-			&i.SizeBytes,
-			&i.Content,
-			&i.UserID,
-			&i.UpdatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+	return result.RowsAffected(), nil
+}
+
+const wikiPage = `-- name: WikiPage :one
+SELECT namespace, path, version, size_bytes, content, user_id, updated_at
+FROM wiki_pages
+WHERE namespace = $1 AND path = $2
+`
+
+type WikiPageParams struct {
+	Namespace string
+	Path      string
+}
+
+// The present version of a page.
+func (q *Queries) WikiPage(ctx context.Context, arg WikiPageParams) (WikiPage, error) {
+	row := q.db.QueryRow(ctx, wikiPage, arg.Namespace, arg.Path)
+	var i WikiPage
+	err := row.Scan(
+		&i.Namespace,
+		&i.Path,
+		&i.Version,
+		&i.SizeBytes,
+		&i.Content,
+		&i.UserID,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
+const wikiVersion = `-- name: WikiVersion :one
+SELECT version FROM wiki_pages WHERE namespace = $1 AND path = $2
+`
+
+type WikiVersionParams struct {
+	Namespace string
+	Path      string
+}
+
+// The present version's number of a page, which a writer has to know.
+func (q *Queries) WikiVersion(ctx context.Context, arg WikiVersionParams) (int32, error) {
+	row := q.db.QueryRow(ctx, wikiVersion, arg.Namespace, arg.Path)
+	var version int32
+	err := row.Scan(&version)
+	return version, err
 }
