@@ -83,19 +83,19 @@ func (s *server) table() map[string]handler {
 		"docs":    s.docs,
 
 		"products.list":    s.listProducts,
-		"products.create":  with(s.createProduct),
+		"products.create":  creates(s, s.createProduct, productRecord),
 		"products.get":     s.getProduct,
 		"products.update":  with(s.updateProduct),
 		"products.delete":  s.deleteProduct,
 		"products.restore": s.restoreProduct,
 
 		"sources.list":    s.listSources,
-		"sources.create":  with(s.createSource),
+		"sources.create":  creates(s, s.createSource, wire.NewSource),
 		"sources.delete":  s.deleteSource,
 		"sources.restore": s.restoreSource,
 
 		"projects.list":       s.listProjects,
-		"projects.create":     with(s.createProject),
+		"projects.create":     creates(s, s.createProject, projectRecord),
 		"projects.get":        s.getProject,
 		"projects.update":     with(s.updateProject),
 		"projects.delete":     s.deleteProject,
@@ -103,7 +103,7 @@ func (s *server) table() map[string]handler {
 		"projects.transition": with(s.moveProject),
 
 		"tasks.list":       s.listTasks,
-		"tasks.create":     with(s.createTask),
+		"tasks.create":     creates(s, s.createTask, s.taskRecord),
 		"tasks.get":        s.getTask,
 		"tasks.update":     with(s.updateTask),
 		"tasks.delete":     s.deleteTask,
@@ -118,6 +118,9 @@ func (s *server) table() map[string]handler {
 		"wiki.list":          s.listPages,
 		"wiki.read":          s.readPage,
 		"wiki.write":         with(s.writePage),
+
+		"decisions.list":   s.listDecisions,
+		"decisions.create": creates(s, s.createDecision, wire.NewDecision),
 
 		"runs.get":    s.getRun,
 		"runs.cancel": s.cancelRun,

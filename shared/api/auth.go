@@ -114,7 +114,7 @@ func bearer(r *http.Request) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-const textNotAToken = "Invalid token: Not enough segments"
+const textNotAToken = "Invalid token: Not enough segments" //nolint:gosec // a text about tokens
 
 // tokenError is the contract's text for what is wrong with a token. The signature comes first, then the times.
 func tokenError(err error) error {

@@ -36,7 +36,7 @@ func claims(more jwt.MapClaims) jwt.MapClaims {
 	return c
 }
 
-func signed(t testing.TB, method jwt.SigningMethod, key any, c jwt.MapClaims, header map[string]any) string {
+func signed(t *testing.T, method jwt.SigningMethod, key any, c jwt.MapClaims, header map[string]any) string {
 	t.Helper()
 	tok := jwt.NewWithClaims(method, c)
 	for k, v := range header {
@@ -159,7 +159,7 @@ type issuer struct {
 	reads atomic.Int64
 }
 
-func newIssuer(t testing.TB) *issuer {
+func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	p := &issuer{}
 	var err error

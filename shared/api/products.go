@@ -21,9 +21,8 @@ func (s *server) listProducts(ctx context.Context, _ http.ResponseWriter, r *req
 	return wire.NewPage(rows, total, r.query, productRecord), nil
 }
 
-func (s *server) createProduct(ctx context.Context, r *request, in wire.ProductCreate) (any, error) {
-	p, err := s.Company.CreateProduct(ctx, r.caller, app.ProductInput{Name: in.Name, Purpose: in.Purpose, Metadata: in.Metadata})
-	return productRecord(p), err
+func (s *server) createProduct(ctx context.Context, r *request, in wire.ProductCreate) (store.CountedProduct, error) {
+	return s.Company.CreateProduct(ctx, r.caller, app.ProductInput{Name: in.Name, Purpose: in.Purpose, Metadata: in.Metadata})
 }
 
 func (s *server) getProduct(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {

@@ -26,11 +26,10 @@ func (s *server) listProjects(ctx context.Context, _ http.ResponseWriter, r *req
 	return wire.NewPage(rows, total, r.query, projectRecord), nil
 }
 
-func (s *server) createProject(ctx context.Context, r *request, in wire.ProjectCreate) (any, error) {
-	p, err := s.Company.CreateProject(ctx, r.caller, app.ProjectInput{
+func (s *server) createProject(ctx context.Context, r *request, in wire.ProjectCreate) (store.CountedProject, error) {
+	return s.Company.CreateProject(ctx, r.caller, app.ProjectInput{
 		ProductID: in.ProductID, Name: in.Name, Outcome: in.Outcome, TargetDate: (*int64)(in.TargetDate),
 	})
-	return projectRecord(p), err
 }
 
 func (s *server) getProject(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {

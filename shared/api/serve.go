@@ -80,7 +80,7 @@ func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 func (s *server) finish(e *exchange, r *http.Request, began time.Time) {
 	attrs := []slog.Attr{slog.String("request_id", e.id), slog.String("method", r.Method)}
 	if v := recover(); v != nil {
-		if v == http.ErrAbortHandler {
+		if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(v)
 		}
 		attrs = append(attrs, slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
@@ -113,7 +113,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, route *wire.Route
 	e := w.(*exchange)
 	e.route = route.Name
 	checked := &request{Request: r, id: e.id, route: route}
-	answer, err := s.answer(e, checked)
+	answer, err := s.answer(r.Context(), e, checked)
 	e.user = checked.caller.ID
 	if err != nil {
 		e.err = err
@@ -129,7 +129,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, route *wire.Route
 	}
 }
 
-func (s *server) answer(e *exchange, r *request) (any, error) {
+func (s *server) answer(ctx context.Context, e *exchange, r *request) (any, error) {
 	if err := s.authorize(r); err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (s *server) answer(e *exchange, r *request) (any, error) {
 	if !ok {
 		h = notBuilt
 	}
-	return h(r.Context(), e, r)
+	return h(ctx, e, r)
 }
 
 // dropImpossibleIDs empties the ids that no record can have because no database holds such text; an empty id has no

@@ -93,8 +93,8 @@ func (l *launched) Stop(_ context.Context, handle, _ string) error {
 }
 
 // token is the launch token of a run's latest launch.
-func (l *launched) token(t testing.TB, runID string) string {
-	t.Helper()
+func (l *launched) token(tb testing.TB, runID string) string {
+	tb.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, spec := range slices.Backward(l.specs) {
@@ -102,13 +102,13 @@ func (l *launched) token(t testing.TB, runID string) string {
 			return spec.Token
 		}
 	}
-	t.Fatalf("no sandbox was asked for run %s", runID)
+	tb.Fatalf("no sandbox was asked for run %s", runID)
 	return ""
 }
 
 // office is a server on a database of its own, and people who call it.
 type office struct {
-	t       testing.TB
+	t       *testing.T
 	app     *app.Company
 	handler http.Handler
 	log     *bytes.Buffer
@@ -118,7 +118,7 @@ type office struct {
 	sandboxes *launched
 }
 
-func verifier(t testing.TB, c api.AuthConfig) *api.Verifier {
+func verifier(t *testing.T, c api.AuthConfig) *api.Verifier {
 	t.Helper()
 	v, err := api.NewVerifier(t.Context(), c)
 	if err != nil {
@@ -127,7 +127,7 @@ func verifier(t testing.TB, c api.AuthConfig) *api.Verifier {
 	return v
 }
 
-func setup(t testing.TB) *office {
+func setup(t *testing.T) *office {
 	t.Helper()
 	registry, err := executor.NewRegistry([]executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow},
 		executor.Executor{
@@ -159,7 +159,7 @@ func setup(t testing.TB) *office {
 	return c
 }
 
-func token(t testing.TB, subject string, scopes []string) string {
+func token(t *testing.T, subject string, scopes []string) string {
 	t.Helper()
 	text, err := api.DevelopmentToken(testSecret, testAudience, subject, scopes, time.Now(), time.Hour)
 	if err != nil {

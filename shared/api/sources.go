@@ -21,7 +21,7 @@ func (s *server) listSources(ctx context.Context, _ http.ResponseWriter, r *requ
 	return wire.NewPage(rows, total, r.query, wire.NewSource), nil
 }
 
-func (s *server) createSource(ctx context.Context, r *request, in wire.SourceCreate) (any, error) {
+func (s *server) createSource(ctx context.Context, r *request, in wire.SourceCreate) (company.Source, error) {
 	source, err := s.Company.CreateSource(ctx, r.caller, company.NewSource{
 		ProductID: in.ProductID, Type: in.Type, Reference: in.Reference, CredentialRef: in.CredentialRef, Config: in.Config,
 	})
@@ -29,7 +29,7 @@ func (s *server) createSource(ctx context.Context, r *request, in wire.SourceCre
 		// The contract tells a Source's own rules as a fault of the body.
 		err = &invalid{[]wire.FieldError{wire.BodyError(e.Detail)}}
 	}
-	return wire.NewSource(source), err
+	return source, err
 }
 
 func (s *server) deleteSource(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {

@@ -26,7 +26,7 @@ func (c *office) client(subject string) *wire.Client {
 	return wire.NewClient(c.server.URL, token(c.t, subject, everything), nil)
 }
 
-func must[T any](t testing.TB) func(T, error) T {
+func must[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {
@@ -36,7 +36,7 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-func refused(t testing.TB, err error, status int, detail, code string) {
+func refused(t *testing.T, err error, status int, detail, code string) {
 	t.Helper()
 	p, ok := errors.AsType[*wire.Problem](err)
 	if !ok || p.Status != status || p.Detail != detail || (code != "" && p.Code != code) || p.RequestID == "" {

@@ -35,15 +35,14 @@ func (s *server) listTasks(ctx context.Context, _ http.ResponseWriter, r *reques
 	return wire.NewPage(rows, total, r.query, s.taskRecord), nil
 }
 
-func (s *server) createTask(ctx context.Context, r *request, in wire.TaskCreate) (any, error) {
+func (s *server) createTask(ctx context.Context, r *request, in wire.TaskCreate) (store.TaskInPlace, error) {
 	if err := checkTaskIDs(&in.ProjectID, in.ExecutorID); err != nil {
-		return nil, err
+		return store.TaskInPlace{}, err
 	}
-	t, err := s.Company.CreateTask(ctx, r.caller, app.TaskInput{
+	return s.Company.CreateTask(ctx, r.caller, app.TaskInput{
 		ProductID: in.ProductID, ProjectID: in.ProjectID, Title: in.Title, Brief: in.Brief, Evidence: in.Evidence,
 		ExecutorType: in.ExecutorType, ExecutorID: in.ExecutorID,
 	})
-	return s.taskRecord(t), err
 }
 
 func (s *server) getTask(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {

@@ -59,7 +59,7 @@ func TestRequest(t *testing.T) {
 			cookie.Value, r.Host, r.RemoteAddr, lambdahttp.RequestID(r), r.ContentLength, body)
 	}, e)
 	want := `POST /company/wiki/a%2Fb%20c.md limit=1&limit=2&x=%20 ["1" "2"] Bearer t 2 api.example.com 203.0.113.7 JKJaXmPLvHcESHA= 7 {"a":1}`
-	if out.StatusCode != 200 || out.Body != want {
+	if out.StatusCode != http.StatusOK || out.Body != want {
 		t.Errorf("got  %s\nwant %s", out.Body, want)
 	}
 }
@@ -95,7 +95,7 @@ func TestAnswer(t *testing.T) {
 		w.Header().Set("Late", "x")
 		fmt.Fprint(w, "ä")
 	}, e)
-	if out.StatusCode != 202 || out.Body != "ä" || out.IsBase64Encoded || out.Headers["Vary"] != "A, B" || out.Headers["Late"] != "" ||
+	if out.StatusCode != http.StatusAccepted || out.Body != "ä" || out.IsBase64Encoded || out.Headers["Vary"] != "A, B" || out.Headers["Late"] != "" ||
 		strings.Join(out.Cookies, "|") != "c=1|d=2" || out.Headers["Set-Cookie"] != "" {
 		t.Errorf("got %+v", out)
 	}
@@ -116,7 +116,7 @@ func TestAnswer(t *testing.T) {
 	if text, err := io.ReadAll(z); err != nil || string(text) != "text" {
 		t.Errorf("a compressed answer: %q, %v", text, err)
 	}
-	if out, _ := serve(t, func(http.ResponseWriter, *http.Request) {}, e); out.StatusCode != 200 || out.Body != "" {
+	if out, _ := serve(t, func(http.ResponseWriter, *http.Request) {}, e); out.StatusCode != http.StatusOK || out.Body != "" {
 		t.Errorf("no answer at all: %+v", out)
 	}
 }
@@ -124,7 +124,7 @@ func TestAnswer(t *testing.T) {
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	out, log := serve(t, func(http.ResponseWriter, *http.Request) { panic("the inside") }, event(t, func(*events.APIGatewayV2HTTPRequest) {}))
-	if out.StatusCode != 500 || strings.Contains(out.Body, "inside") || !strings.Contains(log, "the inside") || !strings.Contains(log, "JKJaXmPLvHcESHA=") {
+	if out.StatusCode != http.StatusInternalServerError || strings.Contains(out.Body, "inside") || !strings.Contains(log, "the inside") || !strings.Contains(log, "JKJaXmPLvHcESHA=") {
 		t.Errorf("got %+v, log %s", out, log)
 	}
 }
@@ -140,7 +140,7 @@ func TestForeignEvents(t *testing.T) {
 		"bad base64": func(e *events.APIGatewayV2HTTPRequest) { e.IsBase64Encoded, e.Body = true, "?" },
 	} {
 		out, _ := serve(t, func(http.ResponseWriter, *http.Request) { t.Errorf("%s reaches the handler", name) }, event(t, change))
-		if out.StatusCode != 400 {
+		if out.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %d", name, out.StatusCode)
 		}
 	}

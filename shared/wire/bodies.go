@@ -91,7 +91,7 @@ const (
 // Bodies of Products and Projects.
 var (
 	ProductCreateBody = Body[ProductCreate]{Model: Model{Name: "ProductCreate", Extra: true, Fields: []Field{
-		str("name").required().min(1).rule(notBlank(textName)),
+		str("name").required().notEmpty().rule(notBlank(textName)),
 		str("purpose").nullable(),
 		object("metadata").nullable(),
 	}}}
@@ -101,8 +101,8 @@ var (
 		object("metadata").nullable(),
 	}}}
 	ProjectCreateBody = Body[ProjectCreate]{Model: Model{Name: "ProjectCreate", Fields: []Field{
-		str("product_id").required().min(1),
-		str("name").required().min(1).rule(notBlank(textName)),
+		str("product_id").required().notEmpty(),
+		str("name").required().notEmpty().rule(notBlank(textName)),
 		str("outcome").nullable(),
 		{Name: "target_date", Type: FieldLaxInt, Nullable: true},
 	}}}
@@ -113,7 +113,7 @@ var (
 	}}}
 	ProjectTransitionBody = Body[ProjectTransition]{Model: Model{Name: "ProjectTransition", Fields: []Field{
 		literal("target", projectStatuses()).required(),
-		str("reason").required().min(1).rule(notBlank(textReason)),
+		str("reason").required().notEmpty().rule(notBlank(textReason)),
 	}}}
 )
 
@@ -121,16 +121,16 @@ var (
 var (
 	TaskCreateBody = Body[TaskCreate]{Model: Model{Name: "TaskCreate", Fields: []Field{
 		literal("executor_type", executorKinds()).nullable(),
-		str("executor_id").min(1).nullable(),
-		str("product_id").required().min(1),
-		str("title").required().min(1).rule(notBlank(textTitle)),
+		str("executor_id").notEmpty().nullable(),
+		str("product_id").required().notEmpty(),
+		str("title").required().notEmpty().rule(notBlank(textTitle)),
 		str("brief").nullable(),
-		str("project_id").required().min(1),
+		str("project_id").required().notEmpty(),
 		list("evidence", object("")).nullable(),
 	}}}
 	TaskUpdateBody = Body[TaskUpdate]{Model: Model{Name: "TaskUpdate", Fields: []Field{
 		literal("executor_type", executorKinds()).nullable(),
-		str("executor_id").min(1).nullable(),
+		str("executor_id").notEmpty().nullable(),
 		str("title").ruleWithNull(notBlank(textTitle)),
 		str("brief").nullable(),
 		str("project_id").nullable(),
@@ -138,16 +138,16 @@ var (
 	}}}
 	TaskTransitionBody = Body[TaskTransition]{Model: Model{Name: "TaskTransition", check: checkExecutor, Fields: []Field{
 		literal("target", taskStatuses()).required(),
-		str("reason").required().min(1).rule(notBlank(textReason)),
+		str("reason").required().notEmpty().rule(notBlank(textReason)),
 		literal("executor_type", executorKinds()).nullable(),
-		str("executor_id").min(1).nullable(),
+		str("executor_id").notEmpty().nullable(),
 		integer("attempt", 1).nullable(),
-		str("result_sha256").nullable().rule(hexOf(64)),
+		str("result_sha256").nullable().rule(sha256Hex),
 	}}}
 	TaskRunCreateBody = Body[TaskRunCreate]{Optional: true, Model: Model{Name: "TaskRunCreate", Fields: []Field{
 		integer("attempt", 1).def(1),
 		str("reason").nullable().rule(notBlank("A revision requires a non-empty reason")),
-		str("result_sha256").nullable().rule(hexOf(64)),
+		str("result_sha256").nullable().rule(sha256Hex),
 	}}}
 )
 

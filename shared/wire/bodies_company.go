@@ -132,7 +132,7 @@ var (
 	SourceCreateBody = Body[SourceCreate]{Model: Model{Name: "SourceCreate", Fields: append(sourceFields(Field{Name: "id", Type: FieldNull}),
 		str("product_id").required())}}
 	DecisionCreateBody = Body[DecisionCreate]{Model: Model{Name: "DecisionCreate", Fields: []Field{
-		str("decision").required().min(1),
+		str("decision").required().notEmpty(),
 		str("reasoning").nullable(),
 		str("context").nullable(),
 		str("outcome").nullable(),
@@ -148,9 +148,9 @@ var (
 	RoutineCreateBody = Body[RoutineCreate]{Model: Model{Name: "RoutineCreate", check: checkRoutine, Fields: append(routineFields(),
 		str("product_id").required())}}
 	RoutineUpdateBody = Body[RoutineUpdate]{Model: Model{Name: "RoutineUpdate", Fields: []Field{
-		str("name").min(1).max(255).nullable(),
+		str("name").notEmpty().max(255).nullable(),
 		literal("executor_type", executorKinds()).nullable(),
-		str("executor_id").min(1).nullable(),
+		str("executor_id").notEmpty().nullable(),
 		str("instructions").nullable(),
 		str("cron_expr").nullable(),
 		str("timezone").nullable(),
@@ -158,7 +158,7 @@ var (
 	}}}
 	SetupBody = Body[Setup]{Model: Model{Name: "Setup", Fields: []Field{
 		{Name: "id", Type: FieldNull},
-		str("name").required().min(1).rule(notBlank(textName)),
+		str("name").required().notEmpty().rule(notBlank(textName)),
 		str("purpose").nullable(),
 		{Name: "user_id", Type: FieldNull},
 		object("metadata"),
@@ -180,10 +180,10 @@ func sourceFields(id Field) []Field {
 
 func routineFields() []Field {
 	return []Field{
-		str("name").required().min(1).max(255),
+		str("name").required().notEmpty().max(255),
 		literal("template", []string{"refresh", "intake", "summary"}).nullable(),
 		literal("executor_type", executorKinds()).required(),
-		str("executor_id").required().min(1),
+		str("executor_id").required().notEmpty(),
 		str("cron_expr").nullable(),
 		str("timezone").def("UTC"),
 		str("instructions").nullable(),
@@ -194,13 +194,13 @@ func routineFields() []Field {
 func autoAccept() *Model {
 	return &Model{Name: "AutoAccept", Fields: []Field{
 		literal("executor_type", executorKinds()).required(),
-		str("executor_id").required().min(1),
+		str("executor_id").required().notEmpty(),
 		list("source_ids", str("")).nullable(),
 		{Name: "work_scope", Type: FieldModel, Nullable: true, Model: &Model{Name: "AcceptanceScope", Fields: []Field{
 			list("product_ids", str("")).nullable(),
 			list("project_ids", str("").nullable()).nullable(),
 		}}},
-		list("required_checks", str("")).min(1).def([]string{"executor_registered"}),
+		list("required_checks", str("")).notEmpty().def([]string{"executor_registered"}),
 		{Name: "limits", Type: FieldModel, Required: true, Model: &Model{Name: "AcceptanceLimits", Fields: []Field{
 			integer("max_acceptances", 1).def(1),
 			integer("expires_at", 1).required(),

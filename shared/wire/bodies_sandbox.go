@@ -5,11 +5,11 @@ import "companyos/shared/task"
 // Bodies of the sandbox's API. A newer supervisor may say more than this build knows, so unknown names are ignored.
 var (
 	ClaimBody = Body[ClaimRequest]{Model: Model{Name: "SandboxClaim", Extra: true, Fields: []Field{
-		str("instance").required().min(1).max(128),
+		str("instance").required().notEmpty().max(128),
 	}}}
 	PreparedBody = Body[PreparedRequest]{Model: Model{Name: "SandboxPrepared", Extra: true, Fields: []Field{
-		str("url").required().min(1).max(2048),
-		str("branch").required().min(1).max(1024),
+		str("url").required().notEmpty().max(2048),
+		str("branch").required().notEmpty().max(1024),
 		str("commit").required().max(128), // what is no commit ends the run, with its reason
 		list("warnings", str("")),
 	}}}
@@ -19,11 +19,11 @@ var (
 	}}}
 	ArtifactBody = Body[ArtifactRequest]{Model: Model{Name: "SandboxArtifact", Extra: true, Fields: []Field{
 		literal("kind", names([]ArtifactKind{ArtifactPatch, ArtifactTranscript, ArtifactResult, ArtifactLog})).required(),
-		str("sha256").required().rule(hexOf(64)),
+		str("sha256").required().rule(sha256Hex),
 		integer("size", 0).required(),
 	}}}
 	ResultBody = Body[ResultRequest]{Model: Model{Name: "SandboxResult", Extra: true, Fields: []Field{
-		str("sha256").required().rule(hexOf(64)),
+		str("sha256").required().rule(sha256Hex),
 	}}}
 	// ResultFileBody is the table of result.json, which is read from the artifacts and not from a request.
 	ResultFileBody = Body[ResultFile]{Model: Model{Name: "SandboxResultFile", Extra: true, Fields: []Field{
@@ -85,7 +85,7 @@ func usageModel() *Model {
 
 func resultArtifactModel() *Model {
 	return &Model{Name: "SandboxResultArtifact", Extra: true, Fields: []Field{
-		str("sha256").required().rule(hexOf(64)),
+		str("sha256").required().rule(sha256Hex),
 		integer("size", 0).required(),
 		integer("files", 0),
 		integer("taken_at", 0),

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -79,14 +78,12 @@ func notBlank(text string) func(*value) string {
 	}
 }
 
-// hexOf refuses text that is not n hexadecimal digits.
-func hexOf(n int) func(*value) string {
-	return func(v *value) string {
-		if v.null() || (len(v.str) == n && strings.Trim(v.str, "0123456789abcdefABCDEF") == "") {
-			return ""
-		}
-		return fmt.Sprintf("must be %d hexadecimal digits", n)
+// sha256Hex refuses text that is not 64 hexadecimal digits.
+func sha256Hex(v *value) string {
+	if v.null() || (len(v.str) == 64 && strings.Trim(v.str, "0123456789abcdefABCDEF") == "") {
+		return ""
 	}
+	return "must be 64 hexadecimal digits"
 }
 
 func str(name string) Field               { return Field{Name: name, Type: FieldString} }
@@ -101,7 +98,7 @@ func list(name string, items Field) Field {
 
 func (f Field) required() Field                  { f.Required = true; return f }
 func (f Field) nullable() Field                  { f.Nullable = true; return f }
-func (f Field) min(n int) Field                  { f.MinLen = n; return f }
+func (f Field) notEmpty() Field                  { f.MinLen = 1; return f }
 func (f Field) max(n int) Field                  { f.MaxLen = n; return f }
 func (f Field) def(v any) Field                  { f.Default = v; return f }
 func (f Field) rule(c func(*value) string) Field { f.check = c; return f }

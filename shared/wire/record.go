@@ -201,6 +201,18 @@ type Decision struct {
 	UpdatedAt      *string  `json:"updated_at"`
 }
 
+// isoTime is ISO 8601 with an offset.
+const isoTime = "2006-01-02T15:04:05.000000-07:00"
+
+// NewDecision builds a decision's record. What the contract has and nobody here records stays null.
+func NewDecision(d company.Decision) Decision {
+	at := d.CreatedAt.UTC().Format(isoTime)
+	return Decision{
+		ID: d.ID, Decision: d.Decision, Reasoning: d.Reasoning, Context: d.Context, Outcome: d.Outcome, UserID: d.UserID,
+		AgentID: d.AgentID, SessionID: d.SessionID, CreatedAt: &at, UpdatedAt: &at,
+	}
+}
+
 // seconds is a time in whole epoch seconds.
 func seconds(t *time.Time) *int64 {
 	if t == nil {

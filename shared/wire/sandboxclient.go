@@ -167,7 +167,7 @@ func (c *SandboxClient) retry(ctx context.Context, what string, limit int64, bui
 		if !again {
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
-		pause := max(wait/2+rand.N(wait/2), after)
+		pause := max(wait/2+rand.N(wait/2), after) //nolint:gosec // jitter
 		wait = min(wait*2, retryMost)
 		timer := time.NewTimer(pause)
 		select {

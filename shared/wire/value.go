@@ -61,16 +61,16 @@ func parse(data []byte, keepNUL bool) (*value, *FieldError) {
 			return v, nil
 		}
 	}
-	if refused, ok := errors.AsType[*refusedJSON](err); ok {
+	if refused, ok := errors.AsType[*refusedError](err); ok {
 		return nil, &refused.FieldError
 	}
 	return nil, p.syntax(err)
 }
 
-// refusedJSON is well-formed JSON that no field can hold.
-type refusedJSON struct{ FieldError }
+// refusedError is well-formed JSON that no field can hold.
+type refusedError struct{ FieldError }
 
-func (r *refusedJSON) Error() string { return r.Msg }
+func (r *refusedError) Error() string { return r.Msg }
 
 type parser struct {
 	data    []byte
@@ -89,6 +89,7 @@ func (p *parser) value(depth int) (*value, error) {
 		return p.object(depth)
 	case '[':
 		return p.array(depth)
+	default: // a scalar
 	}
 	raw, err := p.dec.ReadValue()
 	if err != nil {
@@ -165,7 +166,7 @@ func (p *parser) refuse(loc []any, kind, msg string) error {
 	if kind == typeValueError {
 		e.Ctx = map[string]any{"error": struct{}{}}
 	}
-	return &refusedJSON{e}
+	return &refusedError{e}
 }
 
 // syntax says where the JSON broke: by character for grammar, by field for a name given twice or bad UTF-8.

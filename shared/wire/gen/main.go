@@ -13,7 +13,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := os.WriteFile("openapi.json", out, 0o644); err != nil {
+	if err := os.WriteFile("openapi.json", out, 0o600); err != nil {
 		log.Fatal(err)
 	}
 }
