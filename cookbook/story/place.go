@@ -60,7 +60,7 @@ func Settle(ctx context.Context, executors func(repository string) string, steps
 		return p, err
 	}
 	p.Company, err = local.Start(ctx, local.Config{
-		Addr: "127.0.0.1:0", Data: filepath.Join(p.folder, "company"), Executors: executor.Static(registry), Runner: steps.Run,
+		Addr: "127.0.0.1:0", Data: filepath.Join(p.folder, "company"), Throwaway: true, Executors: executor.Static(registry), Runner: steps.Run,
 		Auth: api.AuthConfig{Audience: "company"}, GitHosts: hosts, PublicURL: forger.URL, MaxSandboxes: 4, MaxPending: 100,
 		Log: slog.New(slog.NewTextHandler(log, nil)),
 	})

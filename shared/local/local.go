@@ -33,6 +33,7 @@ type Config struct {
 	Addr           string
 	Data           string
 	DatabaseURL    string // empty: an embedded PostgreSQL in the data folder
+	Throwaway      bool   // nothing has to survive a crash of the machine, so nothing waits for the disk
 	Executors      *executor.Source
 	Runner         app.Runner                    // does the work of plain runs
 	Sandboxes      func(Paths) (Launcher, error) // nil: processes of this machine
@@ -138,7 +139,7 @@ func (c *Company) openStores(ctx context.Context) (err error) {
 	if url == "" {
 		c.cfg.Log.InfoContext(ctx, "starting PostgreSQL; the first time it is downloaded, about 15 MB")
 		c.database, err = embedded.Start(ctx, embedded.Config{
-			Dir: filepath.Join(c.cfg.Data, "postgres"), Durable: true,
+			Dir: filepath.Join(c.cfg.Data, "postgres"), Durable: !c.cfg.Throwaway,
 			Settings: map[string]string{"shared_buffers": "64MB", "max_connections": "50", "io_method": "sync"},
 		})
 		if err != nil {

@@ -1,0 +1,130 @@
+package local_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"companyos/shared/store"
+	"companyos/shared/store/embedded"
+	"companyos/shared/task"
+	"companyos/shared/wire"
+)
+
+// The agent leaves a line for each time that it works, and waits where a test wants it to.
+func script(folder string) string {
+	return `{turns: [{steps: [{run: [sh, -c, "echo worked >> ` + folder + `/work; touch ` + folder + `/started; while [ -e ` + folder + `/hold ]; do sleep 0.05; done"]}, {answer: done}]}]}`
+}
+
+// TestKill kills the server at each point of an attempt's life. After a restart the attempt has ended as the contract's
+// recovery says, its work was done once, and every record is as it must be.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hold bool // the agent waits until the server is back
+		when func(p *program, run string)
+	}{
+		"after the reservation": {false, func(*program, string) {}},
+		"after the launch": {true, func(p *program, run string) {
+			p.until("the launch", 30*time.Second, func() bool {
+				found, _ := filepath.Glob(filepath.Join(p.path("data"), "launches", run+"*"))
+				return len(found) > 0
+			})
+		}},
+		"in the middle": {true, func(p *program, _ string) {
+			p.until("the agent", 60*time.Second, func() bool { return exists(p.path("shared/started")) })
+		}},
+		"after the report": {false, func(p *program, run string) {
+			p.until("the report", 60*time.Second, func() bool {
+				r, err := p.client.Run(p.t.Context(), run)
+				return err == nil && r.Status == string(task.StateCompleted)
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgramIn(t)
+			if c.hold {
+				write(t, p.path("shared/hold"))
+			}
+			accepted := p.accepted()
+			started := must(p.client.StartRun(t.Context(), accepted.ID, wire.TaskRunCreate{Attempt: 1}))(t)
+			c.when(p, started.RunID)
+			p.kill()
+			p.start()
+			if c.hold {
+				if err := os.Remove(p.path("shared/hold")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := p.settled(accepted.ID)
+			if got.Status != task.StatusInReview || got.Result.Status != task.ResultCompleted || got.Result.Content != "done" {
+				t.Errorf("status %s, result %+v", got.Status, got.Result)
+			}
+			repeat := must(p.client.StartRun(t.Context(), accepted.ID, wire.TaskRunCreate{Attempt: 2}))(t)
+			if repeat.RunID == started.RunID {
+				t.Error("the second attempt is the first")
+			}
+			p.settled(accepted.ID)
+			if n := p.worked(); n != 2 {
+				t.Errorf("two attempts worked %d times", n)
+			}
+			p.invariants()
+		})
+	}
+}
+
+// newProgramIn is newProgram with a folder that the agent's user may write to.
+func newProgramIn(t *testing.T) *program {
+	t.Helper()
+	shared := t.TempDir()
+	for dir := shared; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newProgram(t, script(shared))
+	if err := os.Symlink(shared, p.path("shared")); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+func write(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *program) worked() int {
+	raw, err := os.ReadFile(p.path("shared/work"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		p.t.Fatal(err)
+	}
+	return strings.Count(string(raw), "worked")
+}
+
+// invariants checks the records, once what is under way has come to rest.
+func (p *program) invariants() {
+	p.t.Helper()
+	server, err := embedded.Attach(p.t.Context(), filepath.Join(p.path("data"), "postgres"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	db, err := store.Open(p.t.Context(), store.Config{URL: server.URL("postgres", "postgres")})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer db.Close()
+	var broken []string
+	p.until("the invariants to hold", 60*time.Second, func() bool {
+		broken, err = db.Invariants(p.t.Context())
+		return err == nil && len(broken) == 0
+	})
+}
