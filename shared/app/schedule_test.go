@@ -212,7 +212,7 @@ func (s *schedule) supervise() {
 		s.note("%s ends: %q", box.Handle, reason)
 		s.Fleet.End(box, reason)
 		return
-	case s.IntN(10) == 0:
+	case s.IntN(10) == 0 && v.Instance != "an impostor":
 		other := s.Supervise(box)
 		other.Instance = "an impostor"
 		s.try(box.Handle+" impostor claims", func() error {
