@@ -123,23 +123,24 @@ func (c cond) compile(rest int) program {
 }
 
 // install puts the program on the calling thread, which must be locked and exec.
-// It returns the listener.
-func (p program) install() (int, error) {
+// It returns the listener, and whether the kernel keeps signals from ending a
+// call that the supervisor has received (5.19).
+func (p program) install() (fd int, firm bool, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return -1, fmt.Errorf("no_new_privs: %w", err)
+		return -1, false, fmt.Errorf("no_new_privs: %w", err)
 	}
 	fp := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	// SPEC_ALLOW: before 5.16 a filter also slows its task down against Spectre, which nothing here asks for.
-	// WAIT_KILLABLE (5.19): signals no longer end a call that the supervisor has received.
 	flags := uintptr(unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW | unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
-	fd, err := setFilter(flags, &fp)
+	fd, err = setFilter(flags, &fp)
+	firm = err == nil
 	if errors.Is(err, unix.EINVAL) {
 		fd, err = setFilter(flags&^unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &fp)
 	}
 	if err != nil {
-		return -1, fmt.Errorf("seccomp: %w", err)
+		return -1, false, fmt.Errorf("seccomp: %w", err)
 	}
-	return fd, nil
+	return fd, firm, nil
 }
 
 func setFilter(flags uintptr, fp *unix.SockFprog) (int, error) {

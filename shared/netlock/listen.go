@@ -100,7 +100,7 @@ func (l *lock) listen(n *notification) result {
 		if err != nil || !at.Addr().IsLoopback() || at.Port() == 0 || l.policy.reserves(at.Port()) {
 			return deny("TCP " + at.String())
 		}
-		if !l.sockets.listens(inode) {
+		if !l.sockets.listens(inode, at.Port()) {
 			return deny(fmt.Sprintf("more than %d servers", maxListening))
 		}
 	}
@@ -120,7 +120,7 @@ func (s *sockets) isListening(inode uint64) bool {
 
 // listens remembers a server of the command. When there are too many it looks
 // which still are.
-func (s *sockets) listens(inode uint64) bool {
+func (s *sockets) listens(inode uint64, port uint16) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.listening) >= maxListening {
@@ -134,7 +134,7 @@ func (s *sockets) listens(inode uint64) bool {
 	if len(s.listening) >= maxListening {
 		return false
 	}
-	s.listening[inode] = struct{}{}
+	s.listening[inode] = port
 	return true
 }
 
@@ -148,17 +148,28 @@ func addrPort(sa unix.Sockaddr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
+// servesOn tells whether the command has had a server on a port, which spares a
+// look at the kernel's list for most refusals.
+func (s *sockets) servesOn(port uint16) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.listening {
+		if p == port {
+			return true
+		}
+	}
+	return false
+}
+
 // servedByCommand tells whether every listener on a loopback port, at least
 // one, is a socket that the command was allowed to listen on.
 func (l *lock) servedByCommand(a netip.AddrPort) bool {
-	if !a.Addr().IsLoopback() && !a.Addr().IsUnspecified() {
+	if !a.Addr().IsLoopback() && !a.Addr().IsUnspecified() || !l.sockets.servesOn(a.Port()) {
 		return false
 	}
 	found := listeners(func(port uint16) bool { return port == a.Port() })
-	l.sockets.mu.Lock()
-	defer l.sockets.mu.Unlock()
 	for i := range found {
-		if _, ok := l.sockets.listening[i]; !ok {
+		if !l.sockets.isListening(i) {
 			return false
 		}
 	}

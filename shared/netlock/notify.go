@@ -44,8 +44,9 @@ const (
 // lock answers the calls of one command.
 type lock struct {
 	policy Policy
-	fd     int // the listener
-	stopFD int // an eventfd that ends serve
+	firm   bool // the kernel keeps signals from ending a received call
+	fd     int  // the listener
+	stopFD int  // an eventfd that ends serve
 	events *recorder
 
 	queue    chan *notification // calls that may block
@@ -58,7 +59,7 @@ type lock struct {
 }
 
 // newLock serves the listener fd, which it closes in the end and on error.
-func newLock(p Policy, fd int, sink func(Event)) (*lock, error) {
+func newLock(p Policy, fd int, firm bool, sink func(Event)) (*lock, error) {
 	if sink == nil {
 		sink = func(Event) {}
 	}
@@ -76,7 +77,7 @@ func newLock(p Policy, fd int, sink func(Event)) (*lock, error) {
 	// Linux 6.6: wakes the other side on the same core. Without it the lock is only slower.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	l := &lock{
-		policy: p, fd: fd, stopFD: stopFD, events: newRecorder(sink),
+		policy: p, firm: firm, fd: fd, stopFD: stopFD, events: newRecorder(sink),
 		queue: make(chan *notification), turns: newTurns(), sockets: newSockets(),
 	}
 	l.sendFD.Store(true)
@@ -205,7 +206,11 @@ func (l *lock) answer(n *notification) {
 		return
 	}
 	r := l.decide(n)
-	if !r.sent && !l.reply(n, r) && r.inode != 0 && (r.errno == 0 || r.errno == unix.EINPROGRESS) {
+	delivered := r.sent || l.reply(n, r)
+	effect := r.inode != 0 && (r.errno == 0 || r.errno == unix.EINPROGRESS)
+	// Without firm a reply can be taken and lost all the same, when a signal is
+	// already on its way. A socket cannot be given twice: there the descriptor is lost.
+	if effect && (!delivered || !l.firm && n.Nr != unix.SYS_SOCKET) {
 		l.turns.keep(n, r)
 	}
 }
@@ -261,15 +266,14 @@ func (l *lock) note(s string) { l.events.add(Event{Verdict: VerdictNote, Target:
 
 // turns orders the calls of one thread. Before Linux 5.19 a signal ends a call
 // that we have received, and the thread makes it again: the second then waits
-// for the first and gets its result, so that a signal costs no descriptor and
-// no connection.
+// for the first and gets its result, so that a signal costs no connection.
 type turns struct {
 	mu     sync.Mutex
 	active map[uint32]chan struct{}
 	kept   map[uint32]unheard
 }
 
-// unheard is a result that could not be delivered.
+// unheard is a result that was not, or perhaps not, delivered.
 type unheard struct {
 	result
 	nr   int32
@@ -309,7 +313,7 @@ func (t *turns) take(pid uint32) func() {
 	}
 }
 
-// recall returns the undelivered result of the same call, once.
+// recall returns the kept result of the same call, once.
 func (t *turns) recall(n *notification) (result, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -73,6 +73,9 @@ func playRole(role string) int {
 		fmt.Println(becomeRole(args))
 		return 1
 	default:
+		if f, ok := attackRoles()[role]; ok {
+			return f()
+		}
 		return 2
 	}
 	return 0

@@ -21,7 +21,12 @@ import (
 // the command. Descriptor 3 is its line to the supervisor.
 const shimFD = 3
 
-const shimGo = 'g' // the supervisor serves the listener
+// What the two say to each other in a byte.
+const (
+	shimFirm  = 'f' // here is the listener; signals do not end received calls
+	shimLoose = 'l' // here is the listener; they do
+	shimGo    = 'g' // the supervisor serves it
+)
 
 type shimConfig struct {
 	Path                string
@@ -96,11 +101,11 @@ func becomeCommand(line *os.File) error {
 			return failed(stepLandlock, err)
 		}
 	}
-	listener, err := assemble(table(c.Netlink)).install()
+	listener, firm, err := assemble(table(c.Netlink)).install()
 	if err != nil {
 		return failed(stepFilter, err)
 	}
-	if err := handOver(line, listener); err != nil {
+	if err := handOver(line, listener, firm); err != nil {
 		return failed(stepFilter, err)
 	}
 	if err := closeOnExec(); err != nil {
@@ -164,8 +169,12 @@ func checkStdio(fd int) error {
 }
 
 // handOver gives the listener to the supervisor, keeps none, and waits until it serves.
-func handOver(line *os.File, listener int) error {
-	if err := unix.Sendmsg(shimFD, []byte{0}, unix.UnixRights(listener), nil, 0); err != nil {
+func handOver(line *os.File, listener int, firm bool) error {
+	hello := []byte{shimLoose}
+	if firm {
+		hello[0] = shimFirm
+	}
+	if err := unix.Sendmsg(shimFD, hello, unix.UnixRights(listener), nil, 0); err != nil {
 		return fmt.Errorf("hand over: %w", err)
 	}
 	if err := unix.Close(listener); err != nil {

@@ -25,11 +25,11 @@ type sockets struct {
 	mu        sync.Mutex
 	fd        map[uint64]int
 	order     []uint64
-	listening map[uint64]struct{} // sockets of the command that listen on loopback
+	listening map[uint64]uint16 // sockets of the command that listen on loopback, and their ports
 }
 
 func newSockets() *sockets {
-	return &sockets{fd: map[uint64]int{}, listening: map[uint64]struct{}{}}
+	return &sockets{fd: map[uint64]int{}, listening: map[uint64]uint16{}}
 }
 
 // add keeps fd and tells whether an older one had to go.

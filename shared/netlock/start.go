@@ -94,11 +94,11 @@ func (c *Cmd) handshake(ours *os.File, conf shimConfig) (*lock, error) {
 	if err := writeFrame(ours, conf); err != nil {
 		return nil, fmt.Errorf("%w (the shim did not take its configuration: %v)", ErrNotReexecuted, err)
 	}
-	fd, err := receiveListener(ours)
+	fd, firm, err := receiveListener(ours)
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLock(c.policy, fd, c.Events)
+	l, err := newLock(c.policy, fd, firm, c.Events)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +122,12 @@ func writeFrame(w io.Writer, v any) error {
 	return err
 }
 
-// receiveListener takes the shim's answer: the listener's descriptor, or why there is none.
-func receiveListener(ours *os.File) (int, error) {
+// receiveListener takes the shim's answer: the listener's descriptor and
+// whether signals leave received calls alone, or why there is none.
+func receiveListener(ours *os.File) (fd int, firm bool, err error) {
 	oob := make([]byte, unix.CmsgSpace(4))
 	buf := make([]byte, 1<<12)
 	var n, on int
-	var err error
 	for {
 		n, on, _, _, err = unix.Recvmsg(int(ours.Fd()), buf, oob, unix.MSG_CMSG_CLOEXEC)
 		if !errors.Is(err, unix.EINTR) {
@@ -136,22 +136,22 @@ func receiveListener(ours *os.File) (int, error) {
 	}
 	switch {
 	case err != nil:
-		return -1, fmt.Errorf("netlock: shim: %w", err)
+		return -1, false, fmt.Errorf("netlock: shim: %w", err)
 	case n == 0:
-		return -1, fmt.Errorf("%w (the shim ended without a word)", ErrNotReexecuted)
+		return -1, false, fmt.Errorf("%w (the shim ended without a word)", ErrNotReexecuted)
 	case on == 0:
 		rest, _ := io.ReadAll(ours)
-		return -1, decodeShimError(append(buf[:n], rest...))
+		return -1, false, decodeShimError(append(buf[:n], rest...))
 	}
 	ms, err := unix.ParseSocketControlMessage(oob[:on])
 	if err != nil || len(ms) != 1 {
-		return -1, fmt.Errorf("netlock: shim sent no listener: %w", err)
+		return -1, false, fmt.Errorf("netlock: shim sent no listener: %w", err)
 	}
 	fds, err := unix.ParseUnixRights(&ms[0])
 	if err != nil || len(fds) != 1 {
-		return -1, fmt.Errorf("netlock: shim sent no listener: %w", err)
+		return -1, false, fmt.Errorf("netlock: shim sent no listener: %w", err)
 	}
-	return fds[0], nil
+	return fds[0], buf[0] == shimFirm, nil
 }
 
 // decodeShimError turns what the shim reported into the error of Start.
