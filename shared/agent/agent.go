@@ -86,9 +86,9 @@ type supervisor struct {
 
 // The ends that are not the run's own failure.
 var (
-	errCancelled   = &Failure{Kind: task.EndCancelled, Text: "Run cancelled"}
-	errInterrupted = &Failure{Kind: task.EndInterrupted, Text: "The sandbox was told to stop."}
-	errDeadline    = &Failure{Kind: task.EndRunTimeout, Limit: LimitRun, Text: "The launch's deadline came."}
+	errCancelled   = &EndError{Kind: task.EndCancelled, Text: "Run cancelled"}
+	errInterrupted = &EndError{Kind: task.EndInterrupted, Text: "The sandbox was told to stop."}
+	errDeadline    = &EndError{Kind: task.EndRunTimeout, Limit: LimitRun, Text: "The launch's deadline came."}
 	errRefused     = errors.New("the API settled the run")
 )
 
@@ -107,8 +107,8 @@ func Run(ctx context.Context, c Config) Exit {
 		values = append(values, value)
 	}
 	s.redact = redact.New(values...)
-	s.Config.Log = s.Config.Log.With("run_id", s.work.RunID, "task_id", s.work.TaskID, "launch", s.work.Launch)
-	s.Config.Log.Info("claimed", "attempt", s.work.Attempt, "harness", s.work.Harness)
+	s.Log = s.Log.With("run_id", s.work.RunID, "task_id", s.work.TaskID, "launch", s.work.Launch)
+	s.Log.Info("claimed", "attempt", s.work.Attempt, "harness", s.work.Harness)
 	return s.launch(ctx)
 }
 
@@ -128,7 +128,7 @@ func (s *supervisor) launch(ctx context.Context) Exit {
 	})
 	defer stopped()
 
-	s.events = newReporter(s.client, s.redact, s.Now, s.Config.Log)
+	s.events = newReporter(s.client, s.redact, s.Now, s.Log)
 	s.events.cancelled = func() { end(errCancelled) }
 	s.events.fenced = func(err error) { end(err) }
 	sending, stopSending := context.WithCancel(reports)
@@ -142,7 +142,7 @@ func (s *supervisor) launch(ctx context.Context) Exit {
 	}
 	if err != nil {
 		outcome = Outcome{Kind: failureOf(err).Kind, Answer: failureOf(err).Text}
-		s.Config.Log.Warn("the run fails", "kind", outcome.Kind, "error", err)
+		s.Log.Warn("the run fails", "kind", outcome.Kind, "error", s.redact.String(err.Error()))
 	}
 	return s.finish(reports, outcome)
 }
@@ -201,7 +201,7 @@ func (s *supervisor) phases(ctx context.Context) (Outcome, error) {
 		return Outcome{}, failuref(task.EndHarnessMissing, nil, "This sandbox has no harness %q.", s.work.Harness)
 	}
 	limit := s.work.Limits.Prepare.Duration()
-	preparing, done := withLimit(ctx, limit, &Failure{
+	preparing, done := withLimit(ctx, limit, &EndError{
 		Kind: task.EndCheckoutTimeout, Limit: LimitPrepare, Text: fmt.Sprintf("The checkout did not end within the prepare limit of %s.", limit),
 	})
 	defer done()
@@ -237,12 +237,12 @@ func (s *supervisor) checkout(ctx context.Context) ([]warning, error) {
 	}
 	s.commit = commit
 	s.log.note("checkout of %s %s at %s", repository.URL, repository.Branch, commit)
-	s.Config.Log.Info("prepared", "commit", commit, "took_ms", time.Since(started).Milliseconds())
+	s.Log.Info("prepared", "commit", commit, "took_ms", time.Since(started).Milliseconds())
 	return warnings, nil
 }
 
 // readToken is the one secret that a checkout uses.
-const readToken = "GITHUB_READ_TOKEN"
+const readToken = "GITHUB_READ_TOKEN" //nolint:gosec // its name
 
 // prepared tells the API what was checked out and hears whether to go on.
 func (s *supervisor) prepared(ctx context.Context, warnings []warning) error {
@@ -326,7 +326,7 @@ func (s *supervisor) grace(cause error) time.Duration {
 	}
 }
 
-func withLimit(ctx context.Context, limit time.Duration, cause *Failure) (context.Context, context.CancelFunc) {
+func withLimit(ctx context.Context, limit time.Duration, cause *EndError) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		return context.WithCancel(ctx)
 	}

@@ -41,7 +41,7 @@ type warning struct {
 
 var commitID = regexp.MustCompile(`\A[0-9a-f]{40}\z`)
 
-// run makes the checkout and returns its commit. Errors: *Failure of the kinds repository_not_found,
+// run makes the checkout and returns its commit. Errors: *EndError of the kinds repository_not_found,
 // repository_unauthorized, branch_missing, commit_missing, checkout_timeout, checkout_too_large, storage_full, internal,
 // or the cause of ctx's end.
 func (c *checkout) run(ctx context.Context) (commit string, warnings []warning, err error) {
@@ -163,17 +163,17 @@ func (c *checkout) watchSize(ctx context.Context, stop context.CancelCauseFunc) 
 	}
 }
 
-func (c *checkout) tooLarge() *Failure {
+func (c *checkout) tooLarge() *EndError {
 	return failuref(task.EndCheckoutTooLarge, nil, "The checkout is larger than %d MiB.", c.maxBytes>>20)
 }
 
 // populate lets the workspace borrow the base's objects, and writes the files as the agent's user.
 func (c *checkout) populate(ctx context.Context, commit string) error {
 	dir := filepath.Join(c.workspace, ".git")
-	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(filepath.Join(c.base, "objects")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(filepath.Join(c.base, "objects")+"\n"), 0o644); err != nil { //nolint:gosec // the agent reads it
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "shallow"), []byte(commit+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "shallow"), []byte(commit+"\n"), 0o644); err != nil { //nolint:gosec // the agent reads it
 		return err
 	}
 	if err := chownTree(c.workspace, c.git.user); err != nil {

@@ -53,7 +53,7 @@ func unanswered(err error) bool {
 
 // classify gives an error of the checkout its kind.
 func (c *checkout) classify(err error) error {
-	if f, ok := errors.AsType[*Failure](err); ok {
+	if f, ok := errors.AsType[*EndError](err); ok {
 		return f
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
@@ -79,7 +79,7 @@ func (c *checkout) classify(err error) error {
 	return failuref(task.EndInternal, err, "The checkout failed: %s", lastLine(failed.stderr))
 }
 
-func kindOfGit(stderr string) *Failure {
+func kindOfGit(stderr string) *EndError {
 	for _, row := range gitSays {
 		if containsAny(stderr, row.texts) {
 			return failuref(row.kind, nil, "%s", row.say)

@@ -181,17 +181,20 @@ func TestCheckoutFails(t *testing.T) {
 		{name: "nobody listens", change: func(c *checkout) { c.url = "http://127.0.0.1:1/octocat/hello" }, kind: task.EndCheckoutTimeout},
 		{name: "no branch", change: func(c *checkout) { c.branch = "none" }, kind: task.EndBranchMissing},
 		{name: "the end of a branch's name", before: func(t *testing.T, b *bench) {
+			t.Helper()
 			b.commit(t, gittest.Commit{Branch: "x/dev", Message: "x", Files: map[string]gittest.File{"x": {}}})
 		}, change: func(c *checkout) { c.branch = "dev" }, kind: task.EndBranchMissing},
 		{name: "no commit", change: func(c *checkout) { c.commit = absent }, kind: task.EndCommitMissing},
 		{name: "half a commit", change: func(c *checkout) { c.commit = absent[:12] }, kind: task.EndCommitMissing},
 		{name: "an option as commit", change: func(c *checkout) { c.commit = "--upload-pack=touch /tmp/owned" }, kind: task.EndCommitMissing},
 		{name: "pruned commit", before: func(t *testing.T, b *bench) {
+			t.Helper()
 			if err := errors.Join(b.repository.DeleteBranch("main"), b.repository.Prune()); err != nil {
 				t.Fatal(err)
 			}
 		}, change: func(c *checkout) { c.commit = "tip" }, kind: task.EndCommitMissing},
 		{name: "large files", before: func(t *testing.T, b *bench) {
+			t.Helper()
 			b.commit(t, gittest.Commit{Message: "large", Files: map[string]gittest.File{"zeros": {Content: strings.Repeat("\x00", 20<<20)}}})
 		}, kind: task.EndCheckoutTooLarge},
 		{name: "another protocol", change: func(c *checkout) { c.url = "file:///etc" }, kind: task.EndInternal},
@@ -210,10 +213,10 @@ func TestCheckoutFails(t *testing.T) {
 			if c.commit == "tip" {
 				c.commit = b.tip
 			}
-			ctx, cancel := withLimit(t.Context(), tt.limit, &Failure{Kind: task.EndCheckoutTimeout, Limit: LimitPrepare})
+			ctx, cancel := withLimit(t.Context(), tt.limit, &EndError{Kind: task.EndCheckoutTimeout, Limit: LimitPrepare})
 			defer cancel()
 			_, _, err := c.run(ctx)
-			f, ok := errors.AsType[*Failure](err)
+			f, ok := errors.AsType[*EndError](err)
 			if !ok || f.Kind != tt.kind || f.Limit != tt.which {
 				t.Fatalf("run: %v; want %s", err, tt.kind)
 			}

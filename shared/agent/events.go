@@ -45,7 +45,6 @@ type reporter struct {
 
 	mu      sync.Mutex
 	pending []wire.Event
-	size    int // of pending
 	bytes   int // of all events
 	count   int
 	dropped int
@@ -78,7 +77,6 @@ func (r *reporter) put(most int, events []wire.Event) {
 			continue
 		}
 		r.pending = append(r.pending, e)
-		r.size += len(text)
 		r.bytes += len(text)
 		r.count++
 	}
@@ -182,9 +180,8 @@ func (r *reporter) take() []wire.Event {
 	}
 	batch := append([]wire.Event(nil), r.pending[:n]...)
 	r.pending = append(r.pending[:0], r.pending[n:]...)
-	r.size -= size
-	if n < len(batch)+len(r.pending) {
-		select { // the rest goes at once
+	if len(r.pending) > 0 {
+		select { // the rest follows soon
 		case r.wake <- struct{}{}:
 		default:
 		}

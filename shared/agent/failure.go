@@ -15,8 +15,8 @@ const (
 	LimitOutput  = "output"
 )
 
-// Failure ends a run with a kind. Its text is for people and goes into the result.
-type Failure struct {
+// EndError ends a run with a kind. Its text is for people and goes into the result.
+type EndError struct {
 	Kind  task.EndKind
 	Text  string
 	Limit string // the limit that fired, empty for none
@@ -24,7 +24,7 @@ type Failure struct {
 }
 
 // Error is the text and, for logs, the cause.
-func (f *Failure) Error() string {
+func (f *EndError) Error() string {
 	if f.Err != nil {
 		return fmt.Sprintf("%s: %s: %v", f.Kind, f.Text, f.Err)
 	}
@@ -32,16 +32,16 @@ func (f *Failure) Error() string {
 }
 
 // Unwrap returns the cause.
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *EndError) Unwrap() error { return f.Err }
 
 // failuref makes a failure.
-func failuref(kind task.EndKind, err error, format string, a ...any) *Failure {
-	return &Failure{Kind: kind, Text: fmt.Sprintf(format, a...), Err: err}
+func failuref(kind task.EndKind, err error, format string, a ...any) *EndError {
+	return &EndError{Kind: kind, Text: fmt.Sprintf(format, a...), Err: err}
 }
 
 // failureOf is the failure in err, or one of kind internal.
-func failureOf(err error) *Failure {
-	if f, ok := errors.AsType[*Failure](err); ok {
+func failureOf(err error) *EndError {
+	if f, ok := errors.AsType[*EndError](err); ok {
 		return f
 	}
 	return failuref(task.EndInternal, err, "The sandbox failed: %v", err)

@@ -12,7 +12,7 @@ import (
 type Harness interface {
 	// Name is the harness as executors name it.
 	Name() string
-	// Command says what to start. Errors: *Failure of kind harness_missing, or failed for an input it cannot use.
+	// Command says what to start. Errors: *EndError of kind harness_missing, or failed for an input it cannot use.
 	Command(in HarnessInput) (Command, error)
 	// Parser makes a reader of one process's output.
 	Parser() Parser

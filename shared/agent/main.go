@@ -168,6 +168,7 @@ func writeExit(exit Exit) error {
 	if dir == "" {
 		return nil // in a container the exit code is seen
 	}
+	//nolint:gosec // the launcher names the directory
 	if err := os.MkdirAll(dir, 0o700); err != nil { // nothing was claimed
 		return err
 	}
@@ -175,5 +176,5 @@ func writeExit(exit Exit) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, ExitFile), text, 0o600)
+	return os.WriteFile(filepath.Join(dir, ExitFile), text, 0o600) //nolint:gosec // as above
 }

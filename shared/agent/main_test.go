@@ -22,7 +22,7 @@ func hostile(m *testing.M) int {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(home)
+	defer func() { _ = os.RemoveAll(home) }()
 	config := filepath.Join(home, ".gitconfig")
 	text := "[url \"http://127.0.0.1:1/nowhere/\"]\n\tinsteadOf = http://\n[core]\n\tfsmonitor = /bin/false\n[init]\n\ttemplateDir = /nonexistent\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {

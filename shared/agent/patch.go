@@ -37,7 +37,7 @@ type patch struct {
 	warnings []warning
 }
 
-// take writes the patch to a file of the supervisor's. A nil patch means that nothing was changed. Errors: *Failure of
+// take writes the patch to a file of the supervisor's. A nil patch means that nothing was changed. Errors: *EndError of
 // kind output_limit, storage_full or internal.
 func (s *snapshot) take(ctx context.Context, to string, now time.Time) (*patch, error) {
 	dir, err := s.gitDir(ctx)
@@ -87,7 +87,7 @@ func (s *snapshot) diff(p *patch, run func(gitCall) ([]byte, error)) (err error)
 		"--submodule=short", "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/", s.commit,
 	}})
 	if bounded.left < 0 {
-		return &Failure{Kind: task.EndOutputLimit, Limit: LimitOutput, Text: "The changes are larger than the output limit.", Err: err}
+		return &EndError{Kind: task.EndOutputLimit, Limit: LimitOutput, Text: "The changes are larger than the output limit.", Err: err}
 	}
 	if err != nil {
 		return snapshotFailed(err)
@@ -114,8 +114,8 @@ func (s *snapshot) gitDir(ctx context.Context) (string, error) {
 	return dir, err
 }
 
-func snapshotFailed(err error) error {
-	if f, ok := errors.AsType[*Failure](err); ok {
+func snapshotFailed(err error) *EndError {
+	if f, ok := errors.AsType[*EndError](err); ok {
 		return f
 	}
 	if failed, ok := errors.AsType[*childError](err); ok {
@@ -128,7 +128,7 @@ func snapshotFailed(err error) error {
 }
 
 // restore puts a patch back into a fresh workspace, before the agent exists. git refuses paths outside the workspace,
-// in .git, and behind symlinks. Errors: *Failure of kind storage_full or internal.
+// in .git, and behind symlinks. Errors: *EndError of kind storage_full or internal.
 func restore(ctx context.Context, g git, workspace string, content []byte) error {
 	_, err := g.run(ctx, gitCall{
 		args: []string{"--git-dir=" + filepath.Join(workspace, ".git"), "--work-tree=" + workspace, "apply", "--binary", "--whitespace=nowarn", "-"},
@@ -137,7 +137,7 @@ func restore(ctx context.Context, g git, workspace string, content []byte) error
 	if err == nil {
 		return nil
 	}
-	f := snapshotFailed(err).(*Failure)
+	f := snapshotFailed(err)
 	if f.Kind == task.EndInternal {
 		f.Text = "The changes of the earlier attempt could not be put back on the pinned commit: " + f.Err.Error()
 	}

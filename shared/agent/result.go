@@ -75,7 +75,7 @@ func (s *supervisor) collect(ctx context.Context, outcome Outcome, result *wire.
 	worse := func(err error) {
 		f := failureOf(err)
 		s.log.note("%s", f.Text)
-		s.Config.Log.Warn("collecting", "kind", f.Kind, "error", err)
+		s.Log.Warn("collecting", "kind", f.Kind, "error", s.redact.String(err.Error()))
 		if outcome.Kind == task.EndCompleted {
 			outcome.Kind, outcome.Answer = f.Kind, f.Text
 		}
@@ -151,7 +151,7 @@ func (s *supervisor) deliver(ctx context.Context, result wire.ResultFile) error 
 		if !errors.Is(err, wire.ErrArtifactMissing) || try == reportTries {
 			return err
 		}
-		s.Config.Log.Warn("an artifact is missing, all are uploaded again", "try", try)
+		s.Log.Warn("an artifact is missing, all are uploaded again", "try", try)
 	}
 }
 
@@ -162,12 +162,12 @@ func (s *supervisor) collectLog() {
 	}
 	err := s.log.close()
 	if err != nil {
-		s.Config.Log.Warn("the log is lost", "error", err)
+		s.Log.Warn("the log is lost", "error", err)
 		return
 	}
 	file, err := newArtifact(filepath.Join(s.layout.private, "log"), nil)
 	if err != nil {
-		s.Config.Log.Warn("the log is lost", "error", err)
+		s.Log.Warn("the log is lost", "error", err)
 		return
 	}
 	s.put(wire.ArtifactLog, *file)

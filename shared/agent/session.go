@@ -17,13 +17,13 @@ import (
 // The bounds of what a claim's URLs answer.
 const (
 	inputMost = 4 << 20
-	patchMost = 256 << 20
+	patchMost = outputDefault
 
 	transcriptFor = 15 * time.Second
 )
 
 // restore brings in what the attempt starts from beside the commit: its input, the last completed attempt's changes and
-// conversation. The directories are the agent's from here on. Errors: *Failure.
+// conversation. The directories are the agent's from here on. Errors: *EndError.
 func (s *supervisor) restore(ctx context.Context) ([]byte, error) {
 	input, err := s.client.Download(ctx, s.work.InputURL, inputMost)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *supervisor) transcript(ctx context.Context, to string) (*artifact, erro
 	}.run(ctx)
 	err = errors.Join(redacted.Close(), file.Close(), err)
 	if bounded.left < 0 {
-		return nil, &Failure{Kind: task.EndOutputLimit, Limit: LimitOutput, Text: "The conversation is larger than the output limit.", Err: err}
+		return nil, &EndError{Kind: task.EndOutputLimit, Limit: LimitOutput, Text: "The conversation is larger than the output limit.", Err: err}
 	}
 	if failed, ok := errors.AsType[*childError](err); ok && failed.exit == 1 {
 		return nil, nil // cat says that there is no such file, or not one to be read

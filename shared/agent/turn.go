@@ -39,13 +39,13 @@ type turn struct {
 const killFor = 10 * time.Second
 
 // play runs the harness to its end, or ends it when ctx does or a limit fires. When it returns, no process of the
-// agent's is alive. Errors: *Failure of kind harness_missing or internal.
+// agent's is alive. Errors: *EndError of kind harness_missing or internal.
 func (t *turn) play(ctx context.Context, c Command) (Outcome, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if t.run > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t.run, &Failure{Kind: task.EndRunTimeout, Limit: LimitRun, Text: fmt.Sprintf("The agent did not end within the run limit of %s.", t.run)})
+		ctx, cancel = context.WithTimeoutCause(ctx, t.run, &EndError{Kind: task.EndRunTimeout, Limit: LimitRun, Text: fmt.Sprintf("The agent did not end within the run limit of %s.", t.run)})
 		defer cancel()
 	}
 	stdout, stderr, cmd, err := t.start(c)
@@ -71,7 +71,7 @@ func (t *turn) play(ctx context.Context, c Command) (Outcome, error) {
 		return Outcome{}, failuref(task.EndInternal, killErr, "Processes of the agent could not be ended.")
 	}
 	outcome := t.parser.End(cmd.ProcessState.ExitCode())
-	if f, ok := errors.AsType[*Failure](cause); ok {
+	if f, ok := errors.AsType[*EndError](cause); ok {
 		outcome.Kind, outcome.Answer = f.Kind, f.Text
 	}
 	return outcome, nil
@@ -79,6 +79,7 @@ func (t *turn) play(ctx context.Context, c Command) (Outcome, error) {
 
 // start starts the harness in a session of its own. What it inherits is its standard streams and nothing else.
 func (t *turn) start(c Command) (stdout, stderr *os.File, cmd *exec.Cmd, err error) {
+	//nolint:noctx // its end is SIGINT and a grace, which watch gives it
 	cmd = exec.Command(t.self[0], append(append(append([]string{}, t.self[1:]...), SubcommandEnter), c.Args...)...)
 	cmd.Dir, cmd.Env, cmd.Stdin = t.dir, append(append([]string{}, t.env...), c.Env...), bytes.NewReader(c.Stdin)
 	cmd.SysProcAttr = attributes(t.user)
@@ -113,7 +114,7 @@ func (t *turn) watch(ctx context.Context, end context.CancelCauseFunc, exited <-
 		case <-ticker.C:
 			reapOrphans(harness.Pid)
 			if silent := time.Since(time.Unix(0, t.lastOutput.Load())); t.idle > 0 && silent > t.idle {
-				end(&Failure{Kind: task.EndIdleTimeout, Limit: LimitIdle, Text: fmt.Sprintf("The agent printed nothing for the idle limit of %s.", t.idle)})
+				end(&EndError{Kind: task.EndIdleTimeout, Limit: LimitIdle, Text: fmt.Sprintf("The agent printed nothing for the idle limit of %s.", t.idle)})
 			}
 		case <-ctx.Done():
 			grace := time.NewTimer(t.grace(context.Cause(ctx)))
@@ -213,7 +214,7 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 		if room := limit - len(line); room > 0 {
 			line = append(line, part[:min(room, len(part))]...)
 		}
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		return bytes.TrimRight(line, "\r\n"), err

@@ -68,7 +68,7 @@ func Start(dir, addr string) (*Server, error) {
 		faults: map[string]Fault{}, tokens: map[string]string{},
 	}
 	s.http = &http.Server{Handler: s}
-	go s.http.Serve(listener)
+	go func() { _ = s.http.Serve(listener) }() // until Close
 	return s, nil
 }
 

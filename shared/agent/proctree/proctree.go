@@ -123,7 +123,7 @@ func Signal(p Process, signal syscall.Signal) {
 	if err != nil {
 		return
 	}
-	defer handle.Release()
+	defer func() { _ = handle.Release() }()
 	if Same(p.PID, p.Start) {
 		_ = handle.Signal(signal)
 	}
@@ -135,8 +135,8 @@ func Same(pid int, start string) bool {
 	return err == nil && p.Start == start && !p.Zombie
 }
 
-// ErrGone says that there is no such process.
-type ErrGone int
+// GoneError says that there is no process with this id.
+type GoneError int
 
 // Error names the process.
-func (e ErrGone) Error() string { return "no process " + strconv.Itoa(int(e)) }
+func (e GoneError) Error() string { return "no process " + strconv.Itoa(int(e)) }

@@ -23,11 +23,11 @@ func List() ([]Process, error) {
 	return all, nil
 }
 
-// Look reads one process; ErrGone where there is none.
+// Look reads one process; GoneError where there is none.
 func Look(pid int) (Process, error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || int(k.Proc.P_pid) != pid {
-		return Process{}, ErrGone(pid)
+		return Process{}, GoneError(pid)
 	}
 	return convert(k), nil
 }

@@ -35,11 +35,11 @@ func List() ([]Process, error) {
 	return all, nil
 }
 
-// Look reads one process; ErrGone where there is none.
+// Look reads one process; GoneError where there is none.
 func Look(pid int) (Process, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-		return Process{}, ErrGone(pid)
+		return Process{}, GoneError(pid)
 	}
 	if err != nil {
 		return Process{}, err
@@ -61,7 +61,7 @@ func Look(pid int) (Process, error) {
 func uidOf(pid int) (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return -1, ErrGone(pid)
+		return -1, GoneError(pid)
 	}
 	for line := range strings.Lines(string(status)) {
 		if rest, ok := strings.CutPrefix(line, "Uid:"); ok {

@@ -184,6 +184,7 @@ func (l *Launcher) spawn(spec sandbox.Spec, rec record, handle string) (*exec.Cm
 		return nil, nil, err
 	}
 	defer read.Close()
+	//nolint:noctx // it outlives this process
 	cmd := exec.Command(l.Binary[0], l.Binary[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
 	cmd.ExtraFiles = []*os.File{read}

@@ -50,7 +50,7 @@ func (l *Launcher) Describe(ctx context.Context, handle string) (sandbox.Status,
 	default:
 		if err := sweep(ctx, rec, handle); err != nil {
 			status.State, status.Detail = sandbox.StateRunning, "the supervisor has ended; "+err.Error()
-			return status, nil
+			return status, nil //nolint:nilerr // that something still runs is the answer
 		}
 		status.State = sandbox.StateStopped
 		l.ended(&status, rec)
@@ -112,7 +112,7 @@ func (l *Launcher) tidy(rec record) {
 		// The agent may have closed its own folders.
 		_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
 			if entry != nil && entry.IsDir() {
-				_ = os.Chmod(path, 0o700)
+				_ = os.Chmod(path, 0o700) //nolint:gosec // a folder
 			}
 			return nil
 		})

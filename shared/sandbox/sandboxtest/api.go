@@ -46,7 +46,7 @@ func NewAPI(t *testing.T, addr string) *API {
 		blobs: map[string][]byte{}, calls: map[string]int{}, dropped: map[string]int{},
 	}
 	server := &http.Server{Handler: a}
-	go server.Serve(listener)
+	go func() { _ = server.Serve(listener) }() // until Close
 	t.Cleanup(func() { _ = server.Close() })
 	return a
 }

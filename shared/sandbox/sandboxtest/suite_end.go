@@ -1,3 +1,4 @@
+//nolint:thelper // these functions are tests and no helpers
 package sandboxtest
 
 import (
