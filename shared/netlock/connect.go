@@ -28,7 +28,7 @@ func (a address) String() string {
 	case unix.AF_INET, unix.AF_INET6:
 		return a.ip.String()
 	case unix.AF_UNIX:
-		return "unix:" + strings.ToValidUTF8(a.path, "?")
+		return "unix:" + a.path
 	}
 	return fmt.Sprintf("address family %d", a.family)
 }
@@ -116,6 +116,7 @@ func (l *lock) connect(n *notification) result {
 
 func (l *lock) recorded(n *notification, a address, r result) result {
 	l.record(n, VerdictAllow, "connect", a.String(), r.errno)
+	r.to = a.String()
 	return r
 }
 

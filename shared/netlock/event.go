@@ -2,8 +2,10 @@ package netlock
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // Verdict is what was decided about a call.
@@ -21,11 +23,12 @@ const (
 type Event struct {
 	Time    time.Time `json:"time"`
 	Verdict Verdict   `json:"verdict"`
-	Call    string    `json:"call"`            // connect, bind, listen, socket; empty in a note
-	Target  string    `json:"target"`          // an address, a kind of socket, or the note
-	PID     int       `json:"pid,omitempty"`   // thread that made the first of these calls
-	Errno   int       `json:"errno,omitempty"` // what the first of these calls returned
-	Count   int       `json:"count"`           // 1, or how many were folded into this event
+	Call    string    `json:"call"`              // connect, bind, listen, socket; empty in a note
+	Target  string    `json:"target"`            // an address, a kind of socket, or the note
+	PID     int       `json:"pid,omitempty"`     // thread that made the first of these calls
+	Program string    `json:"program,omitempty"` // its name, which the command chooses
+	Errno   int       `json:"errno,omitempty"`   // what the first of these calls returned
+	Count   int       `json:"count"`             // 1, or how many were folded into this event
 }
 
 // String explains the event in a sentence.
@@ -46,6 +49,16 @@ func (e Event) String() string {
 	default:
 		return fmt.Sprintf("%s: %s %s%s", what, e.Call, e.Target, n)
 	}
+}
+
+// printable makes a text that the command chose fit for a terminal and a log.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
 }
 
 // Bounds of the events of one command. A command can make some ten thousand
@@ -87,11 +100,13 @@ func newRecorder(sink func(Event)) *recorder {
 	return r
 }
 
-// add records one decision. It never blocks on the sink.
-func (r *recorder) add(e Event) {
+// add records one decision. It never blocks on the sink. The program's name is
+// asked for only when it will be told.
+func (r *recorder) add(e Event, program func() string) {
 	if len(e.Target) > eventTarget {
 		e.Target = e.Target[:eventTarget] + "…"
 	}
+	e.Target = printable(e.Target)
 	e.Count = 1
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +114,7 @@ func (r *recorder) add(e Event) {
 	if seen, ok := r.folded[k]; ok {
 		if seen.Count == 0 {
 			*seen = e
-			seen.Time, seen.Count = r.now(), 1
+			seen.Time, seen.Program = r.now(), program()
 			return
 		}
 		seen.Count++
@@ -111,7 +126,7 @@ func (r *recorder) add(e Event) {
 	}
 	r.folded[k] = &Event{}
 	r.sent++
-	e.Time = r.now()
+	e.Time, e.Program = r.now(), program()
 	r.ready = append(r.ready, e)
 	select {
 	case r.wake <- struct{}{}:

@@ -8,13 +8,15 @@ import (
 	"time"
 )
 
+func anonymous() string { return "" }
+
 func TestEventsAreFolded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var got []Event
 		r := newRecorder(func(e Event) { got = append(got, e) })
 		for range 1000 {
-			r.add(Event{Verdict: VerdictDeny, Call: "connect", Target: "192.0.2.1:443", PID: 7})
+			r.add(Event{Verdict: VerdictDeny, Call: "connect", Target: "192.0.2.1:443", PID: 7}, anonymous)
 		}
 		synctest.Wait()
 		if len(got) != 1 || got[0].Count != 1 {
@@ -26,7 +28,7 @@ func TestEventsAreFolded(t *testing.T) {
 			t.Fatalf("after the window: %v", got)
 		}
 		time.Sleep(3 * eventWindow)
-		r.add(Event{Verdict: VerdictDeny, Call: "connect", Target: "192.0.2.1:443"})
+		r.add(Event{Verdict: VerdictDeny, Call: "connect", Target: "192.0.2.1:443"}, anonymous)
 		synctest.Wait()
 		if len(got) != 3 || got[2].Count != 1 {
 			t.Fatalf("news again: %v", got)
@@ -41,7 +43,7 @@ func TestEventsAreLimited(t *testing.T) {
 		var got []Event
 		r := newRecorder(func(e Event) { got = append(got, e) })
 		for i := range 50_000 {
-			r.add(Event{Verdict: VerdictDeny, Call: "connect", Target: fmt.Sprintf("192.0.2.1:%d", i)})
+			r.add(Event{Verdict: VerdictDeny, Call: "connect", Target: fmt.Sprintf("192.0.2.1:%d", i)}, anonymous)
 		}
 		r.close()
 		total := 0
@@ -61,7 +63,7 @@ func TestEventsAfterASlowSink(t *testing.T) {
 		r := newRecorder(func(e Event) { time.Sleep(time.Minute); got = append(got, e) })
 		begin := time.Now()
 		for i := range 1000 {
-			r.add(Event{Call: "connect", Target: fmt.Sprint(i % 3)})
+			r.add(Event{Call: "connect", Target: fmt.Sprint(i % 3)}, anonymous)
 		}
 		if time.Since(begin) != 0 {
 			t.Error("add waited for the sink")
@@ -87,13 +89,16 @@ func TestEventExplains(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if s := strings.Repeat("x", 1000); len(s) > 0 {
-		var got []Event
-		r := newRecorder(func(e Event) { got = append(got, e) })
-		r.add(Event{Target: s})
-		r.close()
-		if len(got) != 1 || len(got[0].Target) > eventTarget+4 {
-			t.Errorf("a target of %d bytes", len(got[0].Target))
-		}
+}
+
+// A command chooses paths and names: they must not write on a terminal or a log.
+func TestEventTextIsTame(t *testing.T) {
+	t.Parallel()
+	var got []Event
+	r := newRecorder(func(e Event) { got = append(got, e) })
+	r.add(Event{Target: "unix:/a\x1b]0;x\a\n\u202e\xff" + strings.Repeat("x", 1000)}, anonymous)
+	r.close()
+	if len(got) != 1 || len(got[0].Target) > eventTarget+4 || !strings.HasPrefix(got[0].Target, "unix:/a?]0;x????x") {
+		t.Errorf("%q", got)
 	}
 }

@@ -47,7 +47,7 @@ func (l *lock) bind(n *notification) result {
 	}
 	e = errnoOf(unix.Bind(s, sa))
 	l.record(n, VerdictAllow, "bind", a.String(), e)
-	return result{errno: e, inode: inode}
+	return result{errno: e, inode: inode, to: a.String()}
 }
 
 // loopback is where a socket is bound: "every address" becomes loopback.

