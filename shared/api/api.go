@@ -94,6 +94,8 @@ func (s *server) table() map[string]handler {
 		"sources.delete":  s.deleteSource,
 		"sources.restore": s.restoreSource,
 
+		"setup": creates(s, s.setup, func(p app.SetUp) wire.ProductRow { return wire.NewProductRow(p.Product) }),
+
 		"projects.list":       s.listProjects,
 		"projects.create":     creates(s, s.createProject, projectRecord),
 		"projects.get":        s.getProject,

@@ -23,10 +23,19 @@ const (
 // creates binds a route that makes a record: do makes it, show is how it is answered. With an Idempotency-Key a repeat of
 // the same request by the same caller gets the first one's answer; without one there is nothing to look up.
 func creates[T, R, A any](s *server, do func(ctx context.Context, r *request, in T) (R, error), show func(R) A) handler {
-	plain := with(func(ctx context.Context, r *request, in T) (any, error) {
-		record, err := do(ctx, r, in)
-		return show(record), err
-	})
+	plain := func(ctx context.Context, w http.ResponseWriter, r *request) (any, error) {
+		return with(func(ctx context.Context, r *request, in T) (any, error) {
+			record, err := do(ctx, r, in)
+			if err != nil {
+				return nil, err
+			}
+			if status := statusFor(r, record); status != r.route.Status {
+				s.writeJSON(w, r.Request, status, show(record))
+				return written{}, nil
+			}
+			return show(record), nil
+		})(ctx, w, r)
+	}
 	return func(ctx context.Context, w http.ResponseWriter, r *request) (any, error) {
 		key, err := idempotencyKey(r)
 		if err != nil {
@@ -52,12 +61,10 @@ func creates[T, R, A any](s *server, do func(ctx context.Context, r *request, in
 	}
 }
 
-// statuser is a record whose answer has another status than its route's.
-type statuser interface{ AnswerStatus() int }
-
+// statusFor is the status of a success: a setup that was made before creates nothing.
 func statusFor(r *request, record any) int {
-	if s, ok := record.(statuser); ok {
-		return s.AnswerStatus()
+	if s, ok := record.(app.SetUp); ok && !s.Created {
+		return http.StatusOK
 	}
 	return r.route.Status
 }

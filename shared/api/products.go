@@ -14,11 +14,12 @@ import (
 func productRecord(p store.CountedProduct) wire.Product { return wire.NewProduct(p.Product, p.Counts) }
 
 func (s *server) listProducts(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {
-	rows, total, err := s.Company.Products(ctx, page(r.query))
+	at, err := position(r.query)
 	if err != nil {
 		return nil, err
 	}
-	return wire.NewPage(rows, total, r.query, productRecord), nil
+	list, err := s.Company.Products(ctx, at)
+	return listPage(list, r.query, productRecord), err
 }
 
 func (s *server) createProduct(ctx context.Context, r *request, in wire.ProductCreate) (store.CountedProduct, error) {
@@ -51,6 +52,29 @@ func page(q wire.Query) store.Page {
 	return store.Page{
 		Limit: q.Limit, Number: q.Page, SortBy: store.SortBy(q.SortBy), Ascending: q.SortOrder == "asc", IncludeArchived: q.IncludeDeleted,
 	}
+}
+
+// position is page, or the part of a list that a cursor asks for.
+func position(q wire.Query) (store.Page, error) {
+	p := page(q)
+	cursor, fields := q.Position()
+	if fields != nil {
+		return p, &invalid{fields}
+	}
+	if cursor != nil {
+		p.After = &store.Position{At: cursor.At, ID: cursor.ID}
+	}
+	return p, nil
+}
+
+// listPage is a page of a list that can be read by cursor.
+func listPage[R, T any](list store.List[R], q wire.Query, build func(R) T) wire.Page[T] {
+	p := wire.NewPage(list.Rows, list.Total, q, build)
+	if list.Next != nil {
+		next := wire.Cursor{SortBy: q.SortBy, SortOrder: q.SortOrder, At: list.Next.At, ID: list.Next.ID}.String()
+		p.Meta.NextCursor = &next
+	}
+	return p
 }
 
 // edit is a field of a change as the use cases have it.

@@ -14,16 +14,17 @@ import (
 func projectRecord(p store.CountedProject) wire.Project { return wire.NewProject(p.Project, p.Counts) }
 
 func (s *server) listProjects(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {
-	if selectsNothing(r.query.ProductID) {
-		return wire.NewPage(nil, 0, r.query, projectRecord), nil
-	}
-	rows, total, err := s.Company.Projects(ctx, page(r.query), store.ProjectFilter{
-		ProductID: text(r.query.ProductID), Status: company.ProjectStatus(text(r.query.Status)),
-	})
+	at, err := position(r.query)
 	if err != nil {
 		return nil, err
 	}
-	return wire.NewPage(rows, total, r.query, projectRecord), nil
+	if selectsNothing(r.query.ProductID) {
+		return wire.NewPage(nil, 0, r.query, projectRecord), nil
+	}
+	list, err := s.Company.Projects(ctx, at, store.ProjectFilter{
+		ProductID: text(r.query.ProductID), Status: company.ProjectStatus(text(r.query.Status)),
+	})
+	return listPage(list, r.query, projectRecord), err
 }
 
 func (s *server) createProject(ctx context.Context, r *request, in wire.ProjectCreate) (store.CountedProject, error) {

@@ -23,16 +23,17 @@ func (s *server) taskRecord(t store.TaskInPlace) wire.Task {
 }
 
 func (s *server) listTasks(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {
-	if selectsNothing(r.query.ProductID, r.query.ProjectID) {
-		return wire.NewPage(nil, 0, r.query, s.taskRecord), nil
-	}
-	rows, total, err := s.Company.Tasks(ctx, page(r.query), store.TaskFilter{
-		ProductID: text(r.query.ProductID), ProjectID: text(r.query.ProjectID), Status: task.Status(text(r.query.Status)), Failed: r.query.Failed,
-	})
+	at, err := position(r.query)
 	if err != nil {
 		return nil, err
 	}
-	return wire.NewPage(rows, total, r.query, s.taskRecord), nil
+	if selectsNothing(r.query.ProductID, r.query.ProjectID) {
+		return wire.NewPage(nil, 0, r.query, s.taskRecord), nil
+	}
+	list, err := s.Company.Tasks(ctx, at, store.TaskFilter{
+		ProductID: text(r.query.ProductID), ProjectID: text(r.query.ProjectID), Status: task.Status(text(r.query.Status)), Failed: r.query.Failed,
+	})
+	return listPage(list, r.query, s.taskRecord), err
 }
 
 func (s *server) createTask(ctx context.Context, r *request, in wire.TaskCreate) (store.TaskInPlace, error) {

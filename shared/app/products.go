@@ -36,10 +36,9 @@ func (c *Company) CreateProduct(ctx context.Context, by task.Caller, in ProductI
 		return store.CountedProduct{}, err
 	}
 	p := company.Product{ID: uuid.NewString(), Name: in.Name, Purpose: in.Purpose, UserID: &by.ID, Metadata: metadata, CreatedAt: c.now()}
-	if err := c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.InsertProduct(ctx, &p) }); err != nil {
-		return store.CountedProduct{}, err
-	}
-	return store.CountedProduct{Product: p}, nil
+	record := func() any { return store.CountedProduct{Product: p} }
+	err = c.create(ctx, by, record, func(ctx context.Context, tx *store.Tx) error { return tx.InsertProduct(ctx, &p) })
+	return store.CountedProduct{Product: p}, err
 }
 
 // Product returns a Product. KindNotFound when there is none, or it is archived and archived ones are not wanted.
@@ -52,7 +51,7 @@ func (c *Company) Product(ctx context.Context, id string, includeArchived bool) 
 }
 
 // Products returns one page and the number of all.
-func (c *Company) Products(ctx context.Context, page store.Page) ([]store.CountedProduct, int64, error) {
+func (c *Company) Products(ctx context.Context, page store.Page) (store.List[store.CountedProduct], error) {
 	return c.DB.Products(ctx, page)
 }
 

@@ -32,7 +32,8 @@ func (c *Company) CreateProject(ctx context.Context, by task.Caller, in ProjectI
 		ID: uuid.NewString(), ProductID: in.ProductID, Name: in.Name, Outcome: in.Outcome, TargetDate: in.TargetDate,
 		Status: company.ProjectProposed, UserID: &by.ID, CreatedAt: c.now(),
 	}
-	err := c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
+	record := func() any { return store.CountedProject{Project: p} }
+	err := c.create(ctx, by, record, func(ctx context.Context, tx *store.Tx) error {
 		product, err := tx.Product(ctx, in.ProductID)
 		if err != nil {
 			return err
@@ -56,7 +57,7 @@ func (c *Company) Project(ctx context.Context, id string, includeArchived bool) 
 }
 
 // Projects returns one page and the number of all.
-func (c *Company) Projects(ctx context.Context, page store.Page, f store.ProjectFilter) ([]store.CountedProject, int64, error) {
+func (c *Company) Projects(ctx context.Context, page store.Page, f store.ProjectFilter) (store.List[store.CountedProject], error) {
 	return c.DB.Projects(ctx, page, f)
 }
 

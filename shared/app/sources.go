@@ -13,6 +13,25 @@ import (
 
 // CreateSource adds a Source. KindInvalid for a broken rule, KindNotFound for a Product that is missing or archived.
 func (c *Company) CreateSource(ctx context.Context, by task.Caller, in company.NewSource) (company.Source, error) {
+	s, err := c.newSource(by, in)
+	if err != nil {
+		return company.Source{}, err
+	}
+	err = c.create(ctx, by, func() any { return s }, func(ctx context.Context, tx *store.Tx) error {
+		product, err := tx.Product(ctx, in.ProductID)
+		if err != nil {
+			return err
+		}
+		if product.ArchivedAt != nil {
+			return task.NotFound("Product")
+		}
+		return tx.InsertSource(ctx, &s)
+	})
+	return s, err
+}
+
+// newSource checks a Source that somebody asks for. KindInvalid for a broken rule.
+func (c *Company) newSource(by task.Caller, in company.NewSource) (company.Source, error) {
 	if broken := in.Broken(c.GitHosts); broken != "" {
 		return company.Source{}, task.Invalidf("source_rule", "Change the Source accordingly.", "%s", broken)
 	}
@@ -28,17 +47,7 @@ func (c *Company) CreateSource(ctx context.Context, by task.Caller, in company.N
 		ID: uuid.NewString(), ProductID: in.ProductID, Type: in.Type, Reference: in.Reference, CredentialRef: in.CredentialRef,
 		Config: raw, UserID: &by.ID, CreatedAt: c.now(),
 	}
-	err = c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
-		product, err := tx.Product(ctx, in.ProductID)
-		if err != nil {
-			return err
-		}
-		if product.ArchivedAt != nil {
-			return task.NotFound("Product")
-		}
-		return tx.InsertSource(ctx, &s)
-	})
-	return s, err
+	return s, nil
 }
 
 // Sources returns one page, newest first, and the number of all. An empty productID selects all Products.

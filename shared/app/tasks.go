@@ -45,7 +45,8 @@ func (c *Company) CreateTask(ctx context.Context, by task.Caller, in TaskInput) 
 		Origin: task.OriginHuman, Status: task.StatusBacklog, UserID: &by.ID, ExecutorType: in.ExecutorType, ExecutorID: in.ExecutorID,
 		SessionID: uuid.NewString(), CreatedAt: c.now(),
 	}
-	err := c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
+	record := func() any { return store.TaskInPlace{Task: t} }
+	err := c.create(ctx, by, record, func(ctx context.Context, tx *store.Tx) error {
 		product, err := tx.Product(ctx, in.ProductID)
 		if err != nil {
 			return err
@@ -100,7 +101,7 @@ func hidden(t store.TaskInPlace) bool {
 }
 
 // Tasks returns one page and the number of all.
-func (c *Company) Tasks(ctx context.Context, page store.Page, f store.TaskFilter) ([]store.TaskInPlace, int64, error) {
+func (c *Company) Tasks(ctx context.Context, page store.Page, f store.TaskFilter) (store.List[store.TaskInPlace], error) {
 	return c.DB.Tasks(ctx, page, f)
 }
 

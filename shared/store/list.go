@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -24,6 +25,22 @@ type Page struct {
 	SortBy          SortBy
 	Ascending       bool
 	IncludeArchived bool
+	After           *Position // nil: Number counts; else the page begins behind this record
+
+	more int // rows that are read beyond Limit
+}
+
+// Position is a record's place in a list.
+type Position struct {
+	At time.Time // what it is ordered by
+	ID string
+}
+
+// List is one page of a list.
+type List[T any] struct {
+	Rows  []T
+	Total int64     // of all pages
+	Next  *Position // of the last row; nil when nothing follows
 }
 
 func (p Page) skip() int { return (p.Number - 1) * p.Limit }
@@ -103,10 +120,19 @@ func (l listQuery) rows(p Page, filters []filter) (sql string, args []any) {
 	if p.Ascending {
 		direction = "ASC"
 	}
-	args = append(args, p.Limit, p.skip())
 	if l.visible != "" {
 		where += " AND " + l.visible
 	}
+	skip := p.skip()
+	if p.After != nil {
+		compare := "<"
+		if p.Ascending {
+			compare = ">"
+		}
+		args, skip = append(args, p.After.At, p.After.ID), 0
+		where += fmt.Sprintf(" AND (%s, %s.id) %s ($%d, $%d)", key, l.alias, compare, len(args)-1, len(args))
+	}
+	args = append(args, p.Limit+p.more, skip)
 	return fmt.Sprintf("SELECT %s FROM %s %s WHERE %s ORDER BY %s %s, %s.id %s LIMIT $%d OFFSET $%d",
 		l.columns, l.table, l.joins, where, key, direction, l.alias, direction, len(args)-1, len(args)), args
 }
@@ -155,6 +181,32 @@ func fetch[T any](ctx context.Context, db *DB, l listQuery, p Page, filters []fi
 	sql, args = l.total(p, filters)
 	b.Queue(sql, args...).QueryRow(func(r pgx.Row) error { return r.Scan(&total) })
 	return rows, total, unavailable(db.pool.SendBatch(ctx, &b).Close())
+}
+
+// placed is a row of a list that can be read by position.
+type placed interface {
+	place() (createdAt time.Time, updatedAt *time.Time, id string)
+}
+
+// fetchList is fetch for such a list. One row more than asked for tells whether anything follows.
+func fetchList[R placed, T any](ctx context.Context, db *DB, l listQuery, p Page, filters []filter, build func(R) (T, error)) (out List[T], err error) {
+	wanted := p.Limit
+	p.more = 1
+	rows, total, err := fetch[R](ctx, db, l, p, filters)
+	if err != nil {
+		return out, err
+	}
+	if len(rows) > wanted {
+		rows = rows[:wanted]
+		at, updatedAt, id := rows[wanted-1].place()
+		if p.SortBy == SortUpdated && updatedAt != nil {
+			at = *updatedAt
+		}
+		out.Next = &Position{at, id}
+	}
+	out.Total = total
+	out.Rows, err = convert(rows, build)
+	return out, err
 }
 
 // fetchOne reads one record, pgx.ErrNoRows when there is none.

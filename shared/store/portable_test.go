@@ -106,10 +106,12 @@ func renderedLists() map[string]bool {
 		for _, by := range []SortBy{SortCreated, SortUpdated} {
 			for _, archived := range []bool{true, false} {
 				for _, ascending := range []bool{true, false} {
-					p := Page{Limit: 1, Number: 1, SortBy: by, Ascending: ascending, IncludeArchived: archived}
-					rows, _ := l.rows(p, []filter{{"product_id", "x"}})
-					total, _ := l.total(p, []filter{{"product_id", "x"}})
-					out[rows], out[total] = true, true
+					for _, after := range []*Position{nil, {ID: "x"}} {
+						p := Page{Limit: 1, Number: 1, SortBy: by, Ascending: ascending, IncludeArchived: archived, After: after}
+						rows, _ := l.rows(p, []filter{{"product_id", "x"}})
+						total, _ := l.total(p, []filter{{"product_id", "x"}})
+						out[rows], out[total] = true, true
+					}
 				}
 			}
 		}

@@ -37,13 +37,12 @@ func (db *DB) Product(ctx context.Context, id string) (CountedProduct, error) {
 }
 
 // Products returns one page and the number of all.
-func (db *DB) Products(ctx context.Context, p Page) ([]CountedProduct, int64, error) {
-	rows, total, err := fetch[productRow](ctx, db, productList, p, nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	products, err := convert(rows, productRow.counted)
-	return products, total, err
+func (db *DB) Products(ctx context.Context, p Page) (List[CountedProduct], error) {
+	return fetchList(ctx, db, productList, p, nil, productRow.counted)
+}
+
+func (r productRow) place() (createdAt time.Time, updatedAt *time.Time, id string) {
+	return r.CreatedAt, r.UpdatedAt, r.ID
 }
 
 func (r productRow) counted() (c CountedProduct, err error) {
@@ -62,6 +61,9 @@ func (tx *Tx) Product(ctx context.Context, id string) (company.Product, error) {
 	}
 	return decodeProduct(row)
 }
+
+// HasProducts says whether there is any Product, archived ones included.
+func (tx *Tx) HasProducts(ctx context.Context) (bool, error) { return tx.q.HasProducts(ctx) }
 
 // InsertProduct adds a Product.
 func (tx *Tx) InsertProduct(ctx context.Context, p *company.Product) error {

@@ -41,7 +41,7 @@ type ProjectFilter struct {
 }
 
 // Projects returns one page and the number of all.
-func (db *DB) Projects(ctx context.Context, p Page, f ProjectFilter) ([]CountedProject, int64, error) {
+func (db *DB) Projects(ctx context.Context, p Page, f ProjectFilter) (List[CountedProject], error) {
 	var filters []filter
 	if f.ProductID != "" {
 		filters = append(filters, filter{"product_id", f.ProductID})
@@ -49,12 +49,11 @@ func (db *DB) Projects(ctx context.Context, p Page, f ProjectFilter) ([]CountedP
 	if f.Status != "" {
 		filters = append(filters, filter{"status", string(f.Status)})
 	}
-	rows, total, err := fetch[projectRow](ctx, db, projectList, p, filters)
-	if err != nil {
-		return nil, 0, err
-	}
-	projects, err := convert(rows, projectRow.counted)
-	return projects, total, err
+	return fetchList(ctx, db, projectList, p, filters, projectRow.counted)
+}
+
+func (r projectRow) place() (createdAt time.Time, updatedAt *time.Time, id string) {
+	return r.CreatedAt, r.UpdatedAt, r.ID
 }
 
 func (r projectRow) counted() (c CountedProject, err error) {

@@ -150,6 +150,8 @@ var raceConstraints = map[string]bool{
 	"runs_task_id_attempt_key":        true,
 	"slots_pkey":                      true,
 	"slots_run_id_key":                true,
+	"products_pkey":                   true, // of the setup's Product: all others have random ids
+	"sources_pkey":                    true, // of a declared Source
 	"wiki_pages_pkey":                 true,
 	"wiki_versions_pkey":              true,
 	"counts_pkey":                     true,

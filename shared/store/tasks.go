@@ -48,7 +48,7 @@ type TaskFilter struct {
 }
 
 // Tasks returns one page and the number of all.
-func (db *DB) Tasks(ctx context.Context, p Page, f TaskFilter) ([]TaskInPlace, int64, error) {
+func (db *DB) Tasks(ctx context.Context, p Page, f TaskFilter) (List[TaskInPlace], error) {
 	var filters []filter
 	for _, s := range []struct{ column, value string }{{"product_id", f.ProductID}, {"project_id", f.ProjectID}, {"status", string(f.Status)}} {
 		if s.value != "" {
@@ -58,12 +58,11 @@ func (db *DB) Tasks(ctx context.Context, p Page, f TaskFilter) ([]TaskInPlace, i
 	if f.Failed != nil {
 		filters = append(filters, filter{"failed", *f.Failed})
 	}
-	rows, total, err := fetch[taskRow](ctx, db, taskList, p, filters)
-	if err != nil {
-		return nil, 0, err
-	}
-	tasks, err := convert(rows, taskRow.inPlace)
-	return tasks, total, err
+	return fetchList(ctx, db, taskList, p, filters, taskRow.inPlace)
+}
+
+func (r taskRow) place() (createdAt time.Time, updatedAt *time.Time, id string) {
+	return r.CreatedAt, r.UpdatedAt, r.ID
 }
 
 // Task reads a Task inside the transaction. KindNotFound when there is none.

@@ -68,6 +68,13 @@ func BodyError(text string) FieldError {
 	return FieldError{Type: typeValueError, Loc: []any{"body"}, Msg: "Value error, " + text, Ctx: map[string]any{"error": struct{}{}}}
 }
 
+// BodyErrorAt is BodyError about a part of the body.
+func BodyErrorAt(text string, loc ...any) FieldError {
+	e := BodyError(text)
+	e.Loc = append(e.Loc, loc...)
+	return e
+}
+
 // notBlank refuses text of white space only, and null where the field looks at it.
 func notBlank(text string) func(*value) string {
 	return func(v *value) string {

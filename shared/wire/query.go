@@ -46,6 +46,7 @@ type Query struct {
 	AgentID        *string
 	SessionID      *string
 	Days           *int64
+	Cursor         *string
 	Version        int64 // of a wiki page; 0: the present one
 }
 
@@ -71,6 +72,7 @@ var (
 	paramAgentID        = Param{Name: "agent_id", Type: ParamString, set: func(q *Query, v any) { q.AgentID = ptr(v.(string)) }}
 	paramSessionID      = Param{Name: "session_id", Type: ParamString, set: func(q *Query, v any) { q.SessionID = ptr(v.(string)) }}
 	paramVersion        = Param{Name: "version", Type: ParamInt, Ge: bound(1), Le: bound(1<<31 - 1), set: func(q *Query, v any) { q.Version = v.(int64) }}
+	paramCursor         = Param{Name: "cursor", Type: ParamString, set: func(q *Query, v any) { q.Cursor = ptr(v.(string)) }}
 	paramDays           = Param{Name: "days", Type: ParamInt, Ge: bound(1), set: func(q *Query, v any) { q.Days = ptr(v.(int64)) }}
 )
 
@@ -78,7 +80,7 @@ var (
 var (
 	paramsPage     = Params{paramLimit, paramPage}
 	paramsArchived = Params{paramIncludeDeleted}
-	paramsList     = Params{paramLimit, paramPage, paramIncludeDeleted, paramSortBy, paramSortOrder}
+	paramsList     = Params{paramLimit, paramPage, paramIncludeDeleted, paramSortBy, paramSortOrder, paramCursor}
 )
 
 func (p Params) with(more ...Param) Params { return append(slices.Clone(p), more...) }

@@ -16,13 +16,15 @@ type Page[T any] struct {
 	Meta Meta `json:"meta"`
 }
 
-// Meta says which page it is and how much there is.
+// Meta says which page it is and how much there is. NextCursor continues a list that can be read by cursor; a list without
+// one is at its end.
 type Meta struct {
 	Page         int     `json:"page"`
 	Limit        int     `json:"limit"`
 	TotalPages   int64   `json:"total_pages"`
 	TotalCount   int64   `json:"total_count"`
 	SearchTimeMS float64 `json:"search_time_ms"`
+	NextCursor   *string `json:"next_cursor,omitzero"`
 }
 
 // NewPage builds a page of records from rows.
@@ -77,6 +79,26 @@ func NewProduct(p company.Product, c company.ProductCounts) Product {
 	return Product{
 		Counts: ProductCounts{Tasks: NewTaskCounts(c.Tasks), Projects: c.Projects},
 		ID:     p.ID, Name: p.Name, Purpose: p.Purpose, UserID: p.UserID, Metadata: p.Metadata,
+		CreatedAt: p.CreatedAt.Unix(), UpdatedAt: seconds(p.UpdatedAt), DeletedAt: seconds(p.ArchivedAt),
+	}
+}
+
+// ProductRow is a Product's record without what it counts.
+type ProductRow struct {
+	ID        string                     `json:"id"`
+	Name      string                     `json:"name"`
+	Purpose   *string                    `json:"purpose"`
+	UserID    *string                    `json:"user_id"`
+	Metadata  map[string]json.RawMessage `json:"metadata"`
+	CreatedAt int64                      `json:"created_at"`
+	UpdatedAt *int64                     `json:"updated_at"`
+	DeletedAt *int64                     `json:"deleted_at"`
+}
+
+// NewProductRow builds a Product's record without what it counts.
+func NewProductRow(p company.Product) ProductRow {
+	return ProductRow{
+		ID: p.ID, Name: p.Name, Purpose: p.Purpose, UserID: p.UserID, Metadata: p.Metadata,
 		CreatedAt: p.CreatedAt.Unix(), UpdatedAt: seconds(p.UpdatedAt), DeletedAt: seconds(p.ArchivedAt),
 	}
 }

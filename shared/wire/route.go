@@ -84,7 +84,7 @@ var Routes = []Route{
 	post("routines.resume", "/company/routines/{routine_id}/resume", routinesWrite, "resume a Routine", nil, http.StatusOK, RoutineRecord{}),
 	get("routines.runs", "/company/routines/{routine_id}/runs", routinesRuns, "list a Routine's runs, newest first", paramsPage, Page[ScheduleRun]{}),
 
-	post("setup", "/company/setup", productsWrite, "make the first Product", &SetupBody, http.StatusCreated, Product{}),
+	post("setup", "/company/setup", productsWrite, "make the first Product; 200 where it is there already", &SetupBody, http.StatusCreated, ProductRow{}),
 
 	get("projects.list", "/company/projects", projectsRead, "list Projects, newest first", paramsList.with(paramProductID, paramProjectStatus), Page[Project]{}),
 	post("projects.create", "/company/projects", projectsWrite, "propose a Project", &ProjectCreateBody, http.StatusCreated, Project{}),

@@ -4,6 +4,10 @@ SELECT id, name, purpose, user_id, metadata, cascades, revision, created_at, upd
 FROM products
 WHERE id = sqlc.arg(id);
 
+-- name: HasProducts :one
+-- Archived ones count too.
+SELECT EXISTS (SELECT 1 FROM products);
+
 -- name: InsertProduct :exec
 INSERT INTO products (id, name, purpose, user_id, metadata, cascades, revision, created_at, updated_at, archived_at)
 VALUES (sqlc.arg(id), sqlc.arg(name), sqlc.arg(purpose), sqlc.arg(user_id), sqlc.arg(metadata), sqlc.arg(cascades),

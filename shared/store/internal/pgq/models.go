@@ -11,6 +11,42 @@ import (
 	"github.com/google/uuid"
 )
 
+type Acceptance struct {
+	RoutineID  string
+	Policy     string
+	RecordID   string
+	AcceptedAt time.Time
+}
+
+type AutomationRun struct {
+	ID          string
+	Status      string
+	TriggeredAt time.Time
+	CompletedAt time.Time
+	Error       *string
+	Output      json.RawMessage
+}
+
+type BlobGarbage struct {
+	Key       string
+	CreatedAt time.Time
+}
+
+type Cascade struct {
+	Parent    string
+	ID        string
+	Kind      string
+	AfterAt   *time.Time
+	AfterID   *string
+	CreatedAt time.Time
+}
+
+type Claim struct {
+	Name         string
+	Holder       string
+	ClaimedUntil time.Time
+}
+
 type Count struct {
 	Kind      string
 	ProductID string
@@ -30,6 +66,36 @@ type CountDelta struct {
 	Failed    bool
 	Archived  bool
 	N         int64
+}
+
+type Decision struct {
+	ID        string
+	Decision  string
+	Reasoning *string
+	Context   *string
+	Outcome   *string
+	UserID    *string
+	AgentID   *string
+	SessionID *string
+	CreatedAt time.Time
+}
+
+type Delivery struct {
+	ProductID   string
+	RunID       string
+	Channel     string
+	Destination string
+	Snapshot    json.RawMessage
+	DeliveredAt time.Time
+}
+
+type IdempotencyKey struct {
+	UserID    string
+	Key       string
+	Request   string
+	Status    int32
+	Answer    string
+	CreatedAt time.Time
 }
 
 type Product struct {
@@ -61,6 +127,52 @@ type Project struct {
 	CreatedAt      time.Time
 	UpdatedAt      *time.Time
 	ArchivedAt     *time.Time
+}
+
+type Routine struct {
+	ID             string
+	ProductID      string
+	UserID         string
+	Name           string
+	Template       *string
+	ExecutorType   string
+	ExecutorID     string
+	Instructions   string
+	CronExpr       *string
+	Timezone       string
+	Enabled        bool
+	DisabledReason *string
+	NextRunAt      *time.Time
+	Policy         json.RawMessage
+	Fingerprint    *string
+	PolicyEndsAt   *time.Time
+	Budget         *int64
+	GrantedBy      json.RawMessage
+	Authority      json.RawMessage
+	LiveRunID      *string
+	LastRun        json.RawMessage
+	Revision       int64
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+type RoutineRun struct {
+	ID          string
+	RoutineID   string
+	ProductID   string
+	UserID      *string
+	Status      string
+	RunID       *string
+	SessionID   *string
+	Message     string
+	Authority   json.RawMessage
+	ClaimedBy   *string
+	LeaseUntil  *time.Time
+	StartUntil  time.Time
+	TriggeredAt time.Time
+	CompletedAt *time.Time
+	Error       *string
+	Output      json.RawMessage
 }
 
 type Run struct {
@@ -140,6 +252,18 @@ type Source struct {
 	CreatedAt     time.Time
 	UpdatedAt     *time.Time
 	ArchivedAt    *time.Time
+}
+
+type Streak struct {
+	ID           string
+	TaskID       string
+	ProductID    string
+	Reason       string
+	Count        int64
+	TaskRevision int64
+	Active       bool
+	TriggeredAt  time.Time
+	CompletedAt  time.Time
 }
 
 type Task struct {

@@ -50,6 +50,18 @@ func (q *Queries) ActiveTasksOfProduct(ctx context.Context, arg ActiveTasksOfPro
 	return items, nil
 }
 
+const hasProducts = `-- name: HasProducts :one
+SELECT EXISTS (SELECT 1 FROM products)
+`
+
+// Archived ones count too.
+func (q *Queries) HasProducts(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, hasProducts)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const insertProduct = `-- name: InsertProduct :exec
 INSERT INTO products (id, name, purpose, user_id, metadata, cascades, revision, created_at, updated_at, archived_at)
 VALUES ($1, $2, $3, $4, $5, $6,

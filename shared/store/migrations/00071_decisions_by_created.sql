@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX decisions_by_created ON decisions (created_at, id);
