@@ -120,6 +120,9 @@ func (c *Company) changeAfterWake(ctx context.Context, runID string, arrives tim
 
 // write stores what became of the run. Lock order: task, run, slot.
 func (v *view) write(ctx context.Context, after task.Run) error {
+	if after.State != v.run.State && !v.run.State.MayBecome(after.State) {
+		return fmt.Errorf("run %s: %s may not become %s", v.run.ID, v.run.State, after.State)
+	}
 	if !v.run.State.Terminal() && after.State.Terminal() {
 		t, err := v.task(ctx)
 		if err != nil {

@@ -3,9 +3,11 @@ package app_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"companyos/shared/app"
 	"companyos/shared/app/apptest"
 	"companyos/shared/store"
 	"companyos/shared/store/storetest"
@@ -50,6 +52,72 @@ func TestAReportTwiceIsOneResult(t *testing.T) {
 	b.Fleet.End(s.Box, "")
 	b.Pass(time.Minute)
 	b.Check()
+}
+
+func TestAnArtifactStoreThatIsAwayDelaysTheEnd(t *testing.T) {
+	t.Parallel()
+	b, s, _, runID := working(t)
+	if err := s.Upload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Fleet.End(s.Box, "")
+	b.Handle(b.Attempts, runID)
+	b.Blobs.Plan = func(string) apptest.Fault { return apptest.FaultBefore }
+	if err := s.Report(t.Context()); task.KindOf(err) != task.KindUnavailable {
+		t.Errorf("the report: %v", err)
+	}
+	b.Pass(10 * time.Minute)
+	if run := b.RunNow(runID); run.State != task.StateRunning {
+		t.Errorf("run %s although nobody can tell what it did", run.State)
+	}
+	b.Blobs.Plan = nil
+	b.Pass(6 * time.Minute)
+	if run := b.RunNow(runID); run.State != task.StateCompleted {
+		t.Errorf("run %s", run.State)
+	}
+	b.Check()
+}
+
+func TestABatchTwiceIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	b, s, _, runID := working(t)
+	batch := []store.Event{{At: b.Clock.Now(), Type: "message"}, {At: b.Clock.Now(), Type: "claimed"}}
+	for range 3 {
+		if end, err := b.Events(t.Context(), s.Session(), 1, batch); err != nil || end {
+			t.Errorf("cancel %v, %v", end, err)
+		}
+	}
+	followed, err := b.FollowRun(t.Context(), runID, 0, 100, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, e := range followed.Events {
+		types = append(types, e.Type)
+	}
+	if got := strings.Join(types, " "); got != "launched claimed prepared message" || followed.Next != 4 || followed.Terminal {
+		t.Errorf("events %s, next %d, terminal %v", got, followed.Next, followed.Terminal)
+	}
+	b.Check()
+}
+
+func TestFollowingARunWaitsForWhatComes(t *testing.T) {
+	t.Parallel()
+	b, s, _, runID := working(t)
+	got := make(chan app.Followed, 1)
+	go func() {
+		followed, err := b.FollowRun(t.Context(), runID, 3, 100, 20*time.Second)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- followed
+	}()
+	if _, err := s.Say(t.Context(), "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if followed := <-got; len(followed.Events) != 1 || followed.Events[0].Seq != 4 {
+		t.Errorf("followed %+v", followed)
+	}
 }
 
 func TestAResultWithoutItsFilesIsRefused(t *testing.T) {
@@ -107,19 +175,16 @@ func TestAReportUnderWayAtTheDeadlineIsNotTakenTwice(t *testing.T) {
 	b.Fleet.End(s.Box, "")
 	b.Handle(b.Attempts, runID)
 	b.Travel(61 * time.Second)
-	reported := false
-	b.Blobs.Plan = func(call string) apptest.Fault {
-		if call == "head" && !reported { // advance has read the run, and the announced result up to here
-			reported = true
-			b.Blobs.Plan = nil
+	b.Blobs.Plan = func(string) apptest.Fault { // advance has read the run and is about to read the announced result
+		b.Blobs.Plan = nil
+		if err := s.Report(t.Context()); err != nil {
+			t.Errorf("the report: %v", err)
 		}
 		return apptest.FaultNone
 	}
-	done := make(chan error, 1)
-	go func() { done <- s.Report(t.Context()) }()
 	b.Handle(b.Attempts, runID)
-	if err := <-done; err != nil {
-		t.Errorf("the report: %v", err)
+	if b.Blobs.Plan != nil {
+		t.Error("nobody looked for the announced result")
 	}
 	run, got := b.RunNow(runID), b.TaskNow(tk.ID)
 	if run.State != task.StateCompleted || got.Status != task.StatusInReview || len(got.Transitions) != 3 {

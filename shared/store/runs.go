@@ -95,12 +95,6 @@ func (db *DB) OldestPending(ctx context.Context) (*Waiting, error) {
 	return &Waiting{row.ID, int(row.Taken), row.Now}, unavailable(err)
 }
 
-// CountPending counts the runs that wait, up to most.
-func (db *DB) CountPending(ctx context.Context, most int) (int64, error) {
-	n, err := db.read().CountPending(ctx, int32(most))
-	return n, unavailable(err)
-}
-
 // PendingAhead counts the sandboxed runs that get a slot before this one.
 func (db *DB) PendingAhead(ctx context.Context, r *task.Run) (int64, error) {
 	n, err := db.read().PendingAhead(ctx, pgq.PendingAheadParams{CreatedAt: r.CreatedAt, ID: r.ID})

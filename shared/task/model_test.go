@@ -85,9 +85,41 @@ var mutations = []struct {
 	{"a stop of any launch", mStoppedLaunch, "hungU", "S1' an unclaimed sandbox runs without a slot"},
 	{"a failure of any launch", mFailedLaunch, "hungU", "S1' an unclaimed sandbox runs without a slot"},
 	{"a new launch while the outcome is unknown", mNewLaunchOnUnknown, "hungF", "S1' an unclaimed sandbox runs without a slot"},
+	{"two calls of a launch at once", mTwoCalls, "hungU", "S1' an unclaimed sandbox runs without a slot"},
+	{"a call after the token's life", mCallAfterExpiry, "hungU", "S1' an unclaimed sandbox runs without a slot"},
 	{"no next message", mNoNextMessage, "small", "I4"},
 	{"due_at before the message", mDueBeforeSend, "oneE", "I4"},
 	{"a cancelled run is admitted", mAdmitState, "small", "T1 a live run is not its Task's live run"},
+}
+
+// Guards of the second layer: in no configuration does the model miss them alone, because another guard or a later look
+// does the same work. "A missing sandbox is ignored" is found in lateG only, after a million states.
+var secondLayer = []mutation{
+	mNoPreparedPinCheck, mCancelledAtOnce, mClaimLaunch, mClaimInstance, mTokenExpiry, mPreparedInstance, mResultInstance, mSlotCap,
+	mNoAdmission, mAdmitOwnOnly, mLateBoxKept, mDueGuard, mNoReportGrace, mExpiredKept, mCancelAfterStop,
+}
+
+func TestModelOfTheSecondLayer(t *testing.T) {
+	t.Parallel()
+	config, given := configs[os.Getenv(modelEnv)], os.Getenv(modelEnv) != ""
+	for i, second := range secondLayer {
+		if !given && i%5 != 0 {
+			continue // each is a whole exploration
+		}
+		if config.tasks == 0 {
+			config = configs["small"]
+		}
+		m := model{cfg: config, mutations: second}
+		if v := m.explore(12_000_000); v.broken != "" {
+			t.Errorf("mutation %d is caught, it belongs to the others: %s", i, v.broken)
+		}
+	}
+	m := model{cfg: configs["lateG"], mutations: mMissingIgnored}
+	if given {
+		if v := m.explore(12_000_000); !strings.HasPrefix(v.broken, "I7") {
+			t.Errorf("a missing sandbox is ignored: %q", v.broken)
+		}
+	}
 }
 
 func TestModelCatchesEveryGuardThatIsSwitchedOff(t *testing.T) {

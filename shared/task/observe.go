@@ -7,7 +7,6 @@ const (
 	WaitingSlot      = "slot"
 	WaitingCapacity  = "capacity"
 	WaitingThrottled = "throttled"
-	WaitingProvider  = "provider_limit"
 )
 
 // Seen is a sandbox as its launcher sees it.

@@ -31,11 +31,11 @@ func (b *Blobs) Put(_ context.Context, key string, r io.Reader, size int64) erro
 }
 
 func (b *Blobs) look(call, key string) ([]byte, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.Plan != nil && b.Plan(call) == FaultBefore {
 		return nil, ErrFault
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	content, ok := b.data[key]
 	if !ok {
 		return nil, blob.ErrNotFound

@@ -37,10 +37,6 @@ SET due_at = sqlc.arg(due_at)
 WHERE id = sqlc.arg(id) AND due_at = sqlc.arg(seen_due_at)
     AND (state IN ('PENDING', 'LAUNCHING', 'RUNNING', 'CANCELLING') OR (launch > 0 AND stopped_at IS NULL));
 
--- name: CountPending :one
--- Counts no further than is asked for.
-SELECT count(*) FROM (SELECT 1 AS one FROM runs WHERE state = 'PENDING' LIMIT sqlc.arg(most)) AS pending;
-
 -- name: OldestPending :one
 -- The sandboxed run whose turn it is, how many slots are taken, and the clock.
 SELECT id, (SELECT count(*) FROM slots) AS taken, clock_timestamp()::timestamptz AS now FROM runs WHERE state = 'PENDING' AND sandboxed ORDER BY created_at, id LIMIT 1;

@@ -11,18 +11,6 @@ import (
 	"time"
 )
 
-const countPending = `-- name: CountPending :one
-SELECT count(*) FROM (SELECT 1 AS one FROM runs WHERE state = 'PENDING' LIMIT $1) AS pending
-`
-
-// Counts no further than is asked for.
-func (q *Queries) CountPending(ctx context.Context, most int32) (int64, error) {
-	row := q.db.QueryRow(ctx, countPending, most)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const countRunsOfTask = `-- name: CountRunsOfTask :one
 SELECT count(*) FROM runs WHERE task_id = $1
 `
