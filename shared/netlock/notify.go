@@ -202,12 +202,18 @@ type result struct {
 // answer decides and replies. Whatever goes wrong on the way is a refusal.
 func (l *lock) answer(n *notification) {
 	defer l.turns.take(n.PID)()
-	if kept, ok := l.turns.recall(n); ok && l.repeats(n, kept) {
-		if !l.reply(n, kept) {
-			l.turns.keep(n, kept)
+	if kept, ok := l.turns.recall(n); ok {
+		if l.repeats(n, kept) {
+			if l.reply(n, kept) && l.firm {
+				l.turns.forget(n.PID)
+			}
+			return
 		}
-		return
+		if !l.waiting(n) {
+			return // ended by another signal: it will come again
+		}
 	}
+	l.turns.forget(n.PID)
 	r := l.decide(n)
 	delivered := r.sent || l.reply(n, r)
 	effect := r.inode != 0 && (r.errno == 0 || r.errno == unix.EINPROGRESS)
@@ -337,13 +343,18 @@ func (t *turns) take(pid uint32) func() {
 	}
 }
 
-// recall returns the kept result of the same call, once.
+// recall returns the kept result of a call with the same arguments.
 func (t *turns) recall(n *notification) (result, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	u, ok := t.kept[n.PID]
-	delete(t.kept, n.PID)
 	return u.result, ok && u.nr == n.Nr && u.args == n.Args
+}
+
+func (t *turns) forget(pid uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.kept, pid)
 }
 
 func (t *turns) keep(n *notification, r result) {

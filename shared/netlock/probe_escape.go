@@ -145,7 +145,7 @@ func beside(f func()) func() {
 	done.Go(func() {
 		runtime.LockOSThread()
 		for !stop.Load() {
-			for range 20 {
+			for range 21 { // odd: whoever yields is seen in each of two states
 				f()
 			}
 			_, _ = call(unix.SYS_SCHED_YIELD) // else the one that races waits for its turn, not for the lock
@@ -161,7 +161,8 @@ func (p *prober) raceAddress() {
 	copy(addr, good)
 	word := (*uint32)(unsafe.Pointer(&addr[0]))
 	g, v := *(*uint32)(unsafe.Pointer(&good[0])), *(*uint32)(unsafe.Pointer(&evil[0]))
-	stop := beside(func() { atomic.StoreUint32(word, v); atomic.StoreUint32(word, g) })
+	values, n := [2]uint32{v, g}, 0
+	stop := beside(func() { atomic.StoreUint32(word, values[n&1]); n++ })
 	wins, allowed := 0, 0
 	tries := p.during(func() {
 		s := p.socket(unix.AF_INET, unix.SOCK_STREAM)
@@ -186,7 +187,8 @@ func (p *prober) raceDescriptor() {
 		p.report("race: descriptor", false, "%v", err)
 		return
 	}
-	stop := beside(func() { _ = unix.Dup3(tcp, target, 0); _ = unix.Dup3(local, target, 0) })
+	fds, n := [2]int{tcp, local}, 0
+	stop := beside(func() { _ = unix.Dup3(fds[n&1], target, 0); n++ })
 	wins := 0
 	tries := p.during(func() {
 		_, _ = p.connect(target, unixAddress("/nonexistent/x"))
@@ -210,7 +212,7 @@ func (p *prober) raceSignals() {
 	pid := os.Getpid()
 	stop := beside(func() {
 		_ = unix.Tgkill(pid, me, unix.SIGURG) // the Go runtime takes it and goes on
-		time.Sleep(300 * time.Microsecond)
+		time.Sleep(200 * time.Microsecond)
 	})
 	failed := 0
 	tries := p.during(func() {

@@ -71,6 +71,26 @@ func playRole(role string) int {
 		for _, u := range args {
 			fmt.Println(getURL(u))
 		}
+	case "spawn": // runs /bin/true so many times
+		n, err := strconv.Atoi(args[0])
+		for range n {
+			if err == nil {
+				err = exec.Command("/bin/true").Run()
+			}
+		}
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	case "calls": // makes a system call so many times
+		n, err := strconv.Atoi(args[1])
+		nr, ok := map[string]uintptr{"read": unix.SYS_READ, "getppid": unix.SYS_GETPPID, "ioctl": unix.SYS_IOCTL}[args[0]]
+		if err != nil || !ok {
+			return 2
+		}
+		for range n {
+			_, _, _ = unix.RawSyscall(nr, ^uintptr(0), 0, 0)
+		}
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "touch":

@@ -11,24 +11,21 @@ static volatile struct sockaddr_in flipped;
 static int pair[2], flipping;
 static char path_good[200], path_link[200], path_flip[200];
 
+// Both flip an odd number of times and then yield, so that each state is seen
+// as often: without yielding, the one that races waits for its turn on a busy
+// machine, not for the lock.
 static void *flip_address(void *unused) {
-	while (!stop) {
-		for (int i = 0; i < 100; i++) {
-			flipped.sin_port = htons(target.evil);
-			flipped.sin_port = htons(target.good);
-		}
-		sched_yield(); // else the one that races waits for its turn, not for the lock
+	for (unsigned n = 0; !stop; n++) {
+		flipped.sin_port = htons(n & 1 ? target.good : target.evil);
+		if (n % 101 == 0) sched_yield();
 	}
 	return 0;
 }
 
 static void *flip_descriptor(void *unused) {
-	while (!stop) {
-		for (int i = 0; i < 20; i++) {
-			dup2(pair[0], flipping);
-			dup2(pair[1], flipping);
-		}
-		sched_yield();
+	for (unsigned n = 0; !stop; n++) {
+		dup2(pair[n & 1], flipping);
+		if (n % 21 == 0) sched_yield();
 	}
 	return 0;
 }
