@@ -124,6 +124,15 @@ func (s *server) table() map[string]handler {
 		"decisions.list":   s.listDecisions,
 		"decisions.create": creates(s, s.createDecision, wire.NewDecision),
 
+		"routines.list":    s.listRoutines,
+		"routines.create":  creates(s, s.createRoutine, wire.NewRoutine),
+		"routines.get":     s.getRoutine,
+		"routines.update":  with(s.updateRoutine),
+		"routines.trigger": s.triggerRoutine,
+		"routines.pause":   s.pauseRoutine,
+		"routines.resume":  s.resumeRoutine,
+		"routines.runs":    s.routineRuns,
+
 		"runs.get":    s.getRun,
 		"runs.cancel": s.cancelRun,
 		"attention":   s.attention,

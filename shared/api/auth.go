@@ -157,7 +157,8 @@ func (v *Verifier) caller(claims jwt.MapClaims) (task.Caller, error) {
 			Remedy: "Use a token with a sub claim.",
 		}
 	}
-	c := task.Caller{ID: subject, Scopes: v.scopes(claims)}
+	c := task.Caller{ID: subject}
+	c.Scopes, c.Groups = v.scopes(claims)
 	if v.roles.Disabled(subject) {
 		c.Scopes = nil
 	}
@@ -186,24 +187,25 @@ func reserved(subject string) bool {
 	return subject == "__scheduler__" || strings.HasPrefix(subject, "sa:") || strings.HasPrefix(subject, "__oauth__:")
 }
 
-// scopes are the token's scopes, else its scope, else what its groups give. A scope claim without a single scope of this
+// scopes are the token's scopes, else its scope, else what its groups give; groups are those, if they gave them. A scope claim without a single scope of this
 // API ("openid profile") says nothing, since every identity provider writes one.
-func (v *Verifier) scopes(claims jwt.MapClaims) []string {
+func (v *Verifier) scopes(claims jwt.MapClaims) (scopes, groups []string) {
 	if list, ok := claims["scopes"]; ok {
-		return texts(list)
+		return texts(list), nil
 	}
 	if text, ok := claims["scope"].(string); ok {
 		fields := strings.Fields(text)
 		if slices.ContainsFunc(fields, func(s string) bool { return strings.Contains(s, ":") }) {
-			return fields
+			return fields, nil
 		}
 	}
-	switch groups := claims[v.groups].(type) {
+	switch claim := claims[v.groups].(type) {
 	case string:
-		return v.roles.Scopes(strings.Fields(groups))
+		groups = strings.Fields(claim)
 	default:
-		return v.roles.Scopes(texts(groups))
+		groups = texts(claim)
 	}
+	return v.roles.Scopes(groups), groups
 }
 
 // texts are the strings of a list; a claim of another shape has none.
@@ -220,16 +222,7 @@ func texts(claim any) []string {
 
 // requireScopes is the contract's 403.
 func requireScopes(c task.Caller, scopes []string) error {
-	for _, s := range scopes {
-		if !c.Allows(s) {
-			return &task.Error{
-				Kind: task.KindForbidden, Code: "missing_scope",
-				Detail: "Insufficient permissions. Required scope(s): " + strings.Join(scopes, ", "),
-				Remedy: "Ask an administrator for the scopes.",
-			}
-		}
-	}
-	return nil
+	return c.Require(scopes...)
 }
 
 func unauthorized(code, text string) error {

@@ -64,11 +64,3 @@ func (s *server) input(ctx context.Context, run *task.Run) string {
 func (s *server) cancelRun(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {
 	return struct{}{}, s.Company.CancelRun(ctx, r.caller, r.PathValue("run_id"))
 }
-
-func (s *server) attention(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {
-	if selectsNothing(r.query.ProductID) {
-		return wire.Attention{}, nil
-	}
-	counts, err := s.Company.Attention(ctx, text(r.query.ProductID))
-	return wire.NewAttention(counts), err
-}

@@ -22,6 +22,17 @@ func (s *server) setup(ctx context.Context, r *request, in wire.Setup) (app.SetU
 	for _, source := range in.Sources {
 		out.Sources = append(out.Sources, app.DeclaredSource{ID: text(source.ID), NewSource: newSource(app.SetupProductID, source)})
 	}
+	declared := make([]app.RoutineInput, len(in.Routines))
+	for i, routine := range in.Routines {
+		declared[i] = routineInput(routine)
+		declared[i].ProductID = app.SetupProductID
+	}
+	if err := s.Company.CheckRoutines(r.caller, declared); err != nil {
+		return app.SetUp{}, err
+	}
+	out.AddRoutines = func(ctx context.Context, productID string) error {
+		return s.Company.DeclareRoutines(ctx, r.caller, productID, declared)
+	}
 	return s.Company.Setup(ctx, r.caller, out)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"companyos/shared/executor"
+	"companyos/shared/routine"
 	"companyos/shared/task"
 )
 
@@ -43,9 +44,13 @@ func (c *Company) admit(ctx context.Context, runID string, wake time.Time) (task
 		if err != nil {
 			return v.run, err
 		}
-		if v.run.State == task.StatePending && (task.Revoked(t, &v.run) || !c.startableNow(&v.run)) {
+		revoked, err := c.revoked(ctx, v, t)
+		if err != nil {
+			return v.run, err
+		}
+		if revoked != "" {
 			won = true
-			run, _ := task.Revoke(v.run, v.now)
+			run, _ := task.Revoke(v.run, revoked, v.now)
 			return run, nil
 		}
 		taken, err := v.tx.TakenSlots(ctx)
@@ -70,4 +75,24 @@ func (c *Company) admit(ctx context.Context, runID string, wake time.Time) (task
 func (c *Company) startableNow(r *task.Run) bool {
 	ex, err := c.Executors.Registry().Select(r.ExecutorType, r.ExecutorID)
 	return err == nil && executor.CheckStart(ex) == nil && ex.Sandboxed() == r.Sandboxed
+}
+
+// revoked says why a waiting run may not start any more, empty when it may: its Task or its executor is not what it was,
+// or the policy that accepted the Task does not hold.
+func (c *Company) revoked(ctx context.Context, v *view, t *task.Task) (string, error) {
+	switch {
+	case v.run.State != task.StatePending:
+		return "", nil
+	case task.Revoked(t, &v.run) || !c.startableNow(&v.run):
+		return task.ReasonRevoked, nil
+	}
+	read := func(ctx context.Context, id string) (routine.Routine, error) {
+		r, _, err := v.tx.Routine(ctx, id)
+		return r, err
+	}
+	err := c.policyHolds(ctx, read, t, routine.LatestAcceptance(t))
+	if reason, refused := isRefusal(err); refused {
+		return reason, nil
+	}
+	return "", err
 }

@@ -11,9 +11,12 @@ import (
 	"github.com/google/uuid"
 
 	"companyos/shared/blob"
+	"companyos/shared/company"
 	"companyos/shared/executor"
+	"companyos/shared/routine"
 	"companyos/shared/sandbox"
 	"companyos/shared/store"
+	"companyos/shared/task"
 )
 
 // Queue wakes whoever advances a run. A message only names a run.
@@ -44,6 +47,15 @@ type Config struct {
 	PublicURL       string        // where a sandbox reaches the API
 	GitHosts        []string      // URL prefixes that repositories may have beside GitHub
 	Secrets         func(ctx context.Context, names []string) (map[string]string, error)
+
+	// What the automation needs. Each may be left out.
+	TickCron   string            // when Tick is called, for people to read
+	Retention  routine.Retention // 30 days each where nothing is said
+	Deleter    blob.Deleter      // nil: artifacts are kept
+	Rights     func(ctx context.Context, granted task.Authorization) (Rights, error)
+	Checks     map[string]Check // acceptance checks of the application, by name
+	ReadSource func(ctx context.Context, source company.Source) ([]Evidence, error)
+	Channels   map[string]Channel // where summaries go, by the name in a Product's metadata
 }
 
 // Company is the set of use cases.

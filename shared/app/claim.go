@@ -79,7 +79,7 @@ func (c *Company) claim(v *view, tok task.Token, instance, session string) (task
 	}
 	ex, known := c.Executors.Registry().Lookup(v.run.ExecutorType, v.run.ExecutorID)
 	if !known || !ex.Sandboxed() {
-		after, _ := task.Revoke(v.run, v.now)
+		after, _ := task.Revoke(v.run, task.ReasonRevoked, v.now)
 		return after, errFenced
 	}
 	after, answer := v.run.Claim(task.Claim{

@@ -18,6 +18,7 @@ type Job struct {
 	Run      task.Run
 	Executor executor.Executor
 	Input    []byte
+	Routine  *RoutineTools // of a Routine's run; nil for a Task's
 }
 
 // Runner does the work of a plain run: an agent without a sandbox, a team or a workflow. Its context ends when the run is
@@ -37,8 +38,7 @@ var errLimit = errors.New("the run limit passed")
 func (c *Company) Execute(ctx context.Context, runID string, work Runner) error {
 	run, now, err := c.look(ctx, runID)
 	if task.KindOf(err) == task.KindNotFound {
-		c.Log.InfoContext(ctx, "a message names an unknown run", "run_id", runID)
-		return nil
+		return c.executeRoutine(ctx, runID, work)
 	}
 	if err != nil {
 		return err
@@ -66,8 +66,12 @@ func (c *Company) begin(ctx context.Context, runID, worker string) (task.Run, er
 		if err != nil {
 			return v.run, err
 		}
-		if v.run.State == task.StatePending && (task.Revoked(t, &v.run) || !c.startableNow(&v.run)) {
-			run, _ := task.Revoke(v.run, v.now)
+		revoked, err := c.revoked(ctx, v, t)
+		if err != nil {
+			return v.run, err
+		}
+		if revoked != "" {
+			run, _ := task.Revoke(v.run, revoked, v.now)
 			return run, nil
 		}
 		run, _ := task.Begin(v.run, worker, c.ExecuteTimeout, v.now)

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 
-	"companyos/shared/company"
 	"companyos/shared/store"
 	"companyos/shared/task"
 )
@@ -17,9 +16,4 @@ func (c *Company) RunsOfTask(ctx context.Context, taskID string, page store.Page
 		return nil, 0, err
 	}
 	return c.DB.RunsOfTask(ctx, taskID, page)
-}
-
-// Attention counts what waits for a person, of one Product or, with an empty id, of all.
-func (c *Company) Attention(ctx context.Context, productID string) (company.Attention, error) {
-	return c.DB.Attention(ctx, productID)
 }

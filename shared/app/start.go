@@ -28,10 +28,22 @@ const maxStartTries = 8
 // nothing and answers its state. KindNotFound for a missing Task, KindForbidden without the executor's run permission,
 // KindConflict where the Task's state or its executor forbids it, KindBusy when too many runs wait.
 func (c *Company) StartRun(ctx context.Context, taskID string, s task.Start) (Started, error) {
+	return c.start(ctx, taskID, s, nil)
+}
+
+// startSeen is StartRun for a Task that has to be as it was seen, else it is store.ErrChanged.
+func (c *Company) startSeen(ctx context.Context, seen *task.Task, s task.Start) (Started, error) {
+	return c.start(ctx, seen.ID, s, &seen.Revision)
+}
+
+func (c *Company) start(ctx context.Context, taskID string, s task.Start, revision *int64) (Started, error) {
 	for range maxStartTries {
 		t, err := c.Task(ctx, taskID, false)
 		if err != nil {
 			return Started{}, err
+		}
+		if revision != nil && t.Revision != *revision {
+			return Started{}, store.ErrChanged
 		}
 		ex, err := c.startable(t.Task, s.By)
 		if err != nil {

@@ -52,24 +52,7 @@ func (c *Company) checkAcceptance(ctx context.Context, t task.Task, m task.Move)
 			return err
 		}
 	}
-	ex, err := c.Executors.Registry().Select(m.Executor.Kind, m.Executor.ID)
-	if err != nil {
-		return broken(err)
-	}
-	if ex.Remote {
-		return errRemote()
-	}
-	if err := ex.Runnable(); err != nil {
-		return broken(err)
-	}
-	sources, err := c.sourcesFor(ctx, ex, t.ProductID)
-	if err != nil {
-		return err
-	}
-	if _, err := executor.MatchSource(ex, sources); err != nil {
-		return broken(err)
-	}
-	return broken(executor.CheckPin(ex, t.Checkout))
+	return c.checkExecutorFor(ctx, t, m.Executor)
 }
 
 // CodeRemoteUnavailable is the code of an executor in another process that does not answer.
@@ -138,6 +121,14 @@ func (c *Company) changeLiveTask(ctx context.Context, id string, endsRun bool, c
 	})
 	if errors.Is(err, store.ErrChanged) {
 		return task.Conflictf("task_changed", "Read the Task and decide again.", "Task changed while transitioning")
+	}
+	return err
+}
+
+// invalidRule turns a rule of the registry into what it is for a body: invalid.
+func invalidRule(err error) error {
+	if rule, ok := errors.AsType[*executor.RuleError](err); ok {
+		return task.Invalidf(rule.Code, rule.Remedy, "%s", rule.Detail)
 	}
 	return err
 }

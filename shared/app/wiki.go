@@ -83,7 +83,7 @@ type PageWrite struct {
 // archived, KindInvalid for a path or a size that no page can have, KindConflict when the page is not as it was read.
 func (c *Company) WritePage(ctx context.Context, by task.Caller, in PageWrite) (company.PageInfo, error) {
 	p := company.Page{Content: in.Content, PageInfo: company.PageInfo{
-		Namespace: in.Namespace, Path: in.Path, Version: 1, SizeBytes: len(in.Content), UserID: &by.ID, UpdatedAt: c.now(),
+		Namespace: in.Namespace, Path: in.Path, Version: 1, SizeBytes: len(in.Content), UserID: nonEmpty(by.ID), UpdatedAt: c.now(),
 	}}
 	err := c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
 		product, err := tx.WikiNamespace(ctx, in.Namespace)

@@ -98,7 +98,8 @@ type ProductCounts struct {
 
 // Attention counts what waits for a person.
 type Attention struct {
-	Proposals int64
-	InReview  int64
-	Failed    int64
+	AutomationFailures []AutomationFailure // newest streak first
+	Proposals          int64
+	InReview           int64
+	Failed             int64
 }

@@ -116,18 +116,3 @@ func decodeCounts(raw json.RawMessage) (c company.ProductCounts, err error) {
 	}
 	return c, nil
 }
-
-// Attention counts what waits for a person, of one Product or, with an empty id, of all.
-func (db *DB) Attention(ctx context.Context, productID string) (a company.Attention, err error) {
-	const statement = `SELECT
-			COALESCE(SUM(c.n) FILTER (WHERE c.status = 'backlog'), 0)::bigint,
-			COALESCE(SUM(c.n) FILTER (WHERE c.status = 'in_review'), 0)::bigint,
-			COALESCE(SUM(c.n) FILTER (WHERE c.failed), 0)::bigint
-		FROM totals c
-		JOIN products p ON p.id = c.product_id
-		JOIN projects j ON j.id = c.project_id
-		WHERE c.kind = 'task' AND NOT c.archived AND p.archived_at IS NULL AND j.archived_at IS NULL
-			AND ($1 = '' OR c.product_id = $1)`
-	err = db.pool.QueryRow(ctx, statement, productID).Scan(&a.Proposals, &a.InReview, &a.Failed)
-	return a, unavailable(err)
-}

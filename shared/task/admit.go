@@ -49,10 +49,13 @@ func Revoked(t *Task, r *Run) bool {
 		t.ExecutorType == nil || *t.ExecutorType != r.ExecutorType || t.ExecutorID == nil || *t.ExecutorID != r.ExecutorID
 }
 
-// Revoke ends a run that may not start any more: one that waits, or whose launch nobody has claimed.
-func Revoke(r Run, now time.Time) (_ Run, ok bool) {
+// ReasonRevoked is the contract's text of a run whose Task was given to something else meanwhile.
+const ReasonRevoked = "Task acceptance was changed or revoked"
+
+// Revoke ends a run that may not start any more, and says why: one that waits, or whose launch nobody has claimed.
+func Revoke(r Run, reason string, now time.Time) (_ Run, ok bool) {
 	if r.State != StatePending && r.State != StateLaunching {
 		return r, false
 	}
-	return r.end(failure(EndExecutorRevoked, "", "Task acceptance was changed or revoked"), now), true
+	return r.end(failure(EndExecutorRevoked, "", reason), now), true
 }

@@ -1,12 +1,16 @@
 package task
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Caller is who makes a request, from verified claims alone.
 type Caller struct {
 	ID     string // the token's sub
 	Scopes []string
-	Issued int64 // the token's iat, epoch seconds, 0 when it has none
+	Issued int64    // the token's iat, epoch seconds, 0 when it has none
+	Groups []string // whose rights the scopes are, nil when the token names its scopes itself
 }
 
 // AdminScope passes every check.
@@ -25,7 +29,26 @@ func (c Caller) MayRun(kind ExecutorKind, id string) bool {
 
 // Snapshot is what is kept of the caller's rights at an acceptance.
 func (c Caller) Snapshot() *Authorization {
-	return &Authorization{PrincipalID: c.ID, Scopes: slices.Clone(c.Scopes), IssuedAt: c.Issued}
+	return &Authorization{PrincipalID: c.ID, Scopes: slices.Clone(c.Scopes), IssuedAt: c.Issued, Groups: slices.Clone(c.Groups)}
+}
+
+// Caller is whoever granted something, with the rights of then.
+func (a Authorization) Caller() Caller {
+	return Caller{ID: a.PrincipalID, Scopes: a.Scopes, Issued: a.IssuedAt, Groups: a.Groups}
+}
+
+// Require returns the contract's 403 unless the caller holds all of the scopes.
+func (c Caller) Require(scopes ...string) error {
+	for _, s := range scopes {
+		if !c.Allows(s) {
+			return &Error{
+				Kind: KindForbidden, Code: "missing_scope",
+				Detail: "Insufficient permissions. Required scope(s): " + strings.Join(scopes, ", "),
+				Remedy: "Ask an administrator for the scopes.",
+			}
+		}
+	}
+	return nil
 }
 
 // RequireRun returns the contract's 403 unless the caller may run the executor.

@@ -91,7 +91,7 @@ func operations() []operation {
 	}
 	return []operation{
 		{"admit", func(r task.Run) task.Run { r, _ = task.Admit(r, "s", time.Minute, at); return r }, map[task.State]task.State{"PENDING": "LAUNCHING"}},
-		{"revoke", func(r task.Run) task.Run { r, _ = task.Revoke(r, at); return r }, map[task.State]task.State{"PENDING": "ERROR", "LAUNCHING": "ERROR"}},
+		{"revoke", func(r task.Run) task.Run { r, _ = task.Revoke(r, task.ReasonRevoked, at); return r }, map[task.State]task.State{"PENDING": "ERROR", "LAUNCHING": "ERROR"}},
 		{"claim", func(r task.Run) task.Run {
 			r, _ = r.Claim(task.Claim{LaunchHash: task.HashToken("token"), Instance: "instance", SessionHash: "s", RunUntil: at.Add(time.Hour)}, at)
 			return r

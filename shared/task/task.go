@@ -154,4 +154,5 @@ type Authorization struct {
 	PrincipalID string   `json:"principal_id"`
 	Scopes      []string `json:"scopes"`
 	IssuedAt    int64    `json:"issued_at"`
+	Groups      []string `json:"groups,omitempty"` // whose rights the scopes were
 }

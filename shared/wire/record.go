@@ -160,26 +160,6 @@ func NewSource(s company.Source) SourceRecord {
 	}
 }
 
-// Attention counts what waits for a person.
-type Attention struct {
-	Proposals          int64               `json:"proposals"`
-	InReview           int64               `json:"in_review"`
-	Failed             int64               `json:"failed"`
-	AutomationFailures []AutomationFailure `json:"automation_failures,omitempty"`
-}
-
-// AutomationFailure is a Task that the automation keeps failing on.
-type AutomationFailure struct {
-	TaskID string `json:"task_id"`
-	Reason string `json:"reason"`
-	Count  int64  `json:"count"`
-}
-
-// NewAttention builds the counts.
-func NewAttention(a company.Attention) Attention {
-	return Attention{Proposals: a.Proposals, InReview: a.InReview, Failed: a.Failed}
-}
-
 // WikiPage describes a version of a page. The contract's user_id is always null; written_by is who wrote the version.
 type WikiPage struct {
 	Path      string  `json:"path"`

@@ -74,8 +74,12 @@ func TestCompanyRecords(t *testing.T) {
 		Transitions: []task.Entry{{Action: "archive", From: "active", Target: "active", Reason: "Archived", CreatedAt: 1700000009}},
 	}, counts))
 	golden(t, "source", NewSource(company.Source{ID: "c1", ProductID: "p1", Type: company.SourceGit, Reference: "https://github.com/o/r", CreatedAt: clock(1700000000)}))
-	golden(t, "page", NewPage([]company.Attention{}, 41, Query{Page: 9, Limit: 20}, NewAttention))
-	golden(t, "attention", NewAttention(company.Attention{Proposals: 1, InReview: 2, Failed: 3}))
+	golden(t, "page", NewPage([]company.Attention{}, 41, Query{Page: 9, Limit: 20}, func(a company.Attention) Attention { return NewAttention(a, nil) }))
+	golden(t, "attention", NewAttention(company.Attention{
+		Proposals: 1, InReview: 2, Failed: 3, AutomationFailures: []company.AutomationFailure{{TaskID: "t1", Reason: "x", Count: 2}},
+	}, []company.Attended{company.Attend(company.Waiting{
+		Cause: company.CauseAutomation, TaskID: "t1", ProductID: "p1", Title: "Try", Since: clock(1700000000), Status: task.StatusReady, Reason: "x", Count: 2,
+	}, ptr(clock(1700003600)))}))
 }
 
 func TestRunRecord(t *testing.T) {

@@ -116,7 +116,7 @@ var Routes = []Route{
 
 	get("runs.get", "/company/runs/{run_id}", tasksRead, "one run", nil, Run{}),
 	post("runs.cancel", "/company/runs/{run_id}/cancel", tasksWrite, "end a run; needs the right to run its executor", nil, http.StatusOK, struct{}{}),
-	get("attention", "/company/attention", tasksRead, "count what waits for a person", Params{paramProductID}, Attention{}),
+	get("attention", "/company/attention", tasksRead, "count what waits for a person, and list it, longest waiting first", Params{paramProductID, paramLimit, paramPage}, Attention{}),
 
 	public("openapi", "/openapi.json", "this description", "application/json"),
 	public("docs", "/docs", "this description, to read", "text/html; charset=utf-8"),

@@ -29,3 +29,12 @@ SET project_id = sqlc.arg(project_id), open_project_id = sqlc.arg(open_project_i
     failed = sqlc.arg(failed), product_archive = sqlc.arg(product_archive), project_archive = sqlc.arg(project_archive),
     revision = revision + 1, updated_at = sqlc.arg(updated_at), archived_at = sqlc.arg(archived_at)
 WHERE id = sqlc.arg(id) AND revision = sqlc.arg(revision);
+
+-- name: TaskByDedupeKey :one
+-- As Task, by the key of a proposal.
+SELECT sqlc.embed(t), p.cascades AS product_cascades, p.archived_at AS product_archived_at,
+    j.cascades AS project_cascades, j.archived_at AS project_archived_at, j.status AS project_status
+FROM tasks t
+JOIN products p ON p.id = t.product_id
+JOIN projects j ON j.id = t.project_id
+WHERE t.product_id = sqlc.arg(product_id) AND t.dedupe_key = sqlc.arg(dedupe_key);

@@ -18,6 +18,133 @@ var (
 	ErrBatchAlreadyClosed = errors.New("batch already closed")
 )
 
+const catchUpProject = `-- name: CatchUpProject :batchexec
+UPDATE projects
+SET transitions = $1, product_archive = $2, updated_at = $3
+WHERE id = $4 AND revision = $5 AND product_archive = $6
+`
+
+type CatchUpProjectBatchResults struct {
+	br     pgx.BatchResults
+	tot    int
+	closed bool
+}
+
+type CatchUpProjectParams struct {
+	Transitions        json.RawMessage
+	ProductArchive     int32
+	UpdatedAt          *time.Time
+	ID                 string
+	Revision           int64
+	SeenProductArchive int32
+}
+
+// Guard: as CatchUpTask.
+func (q *Queries) CatchUpProject(ctx context.Context, arg []CatchUpProjectParams) *CatchUpProjectBatchResults {
+	batch := &pgx.Batch{}
+	for _, a := range arg {
+		vals := []interface{}{
+			a.Transitions,
+			a.ProductArchive,
+			a.UpdatedAt,
+			a.ID,
+			a.Revision,
+			a.SeenProductArchive,
+		}
+		batch.Queue(catchUpProject, vals...)
+	}
+	br := q.db.SendBatch(ctx, batch)
+	return &CatchUpProjectBatchResults{br, len(arg), false}
+}
+
+func (b *CatchUpProjectBatchResults) Exec(f func(int, error)) {
+	defer b.br.Close()
+	for t := 0; t < b.tot; t++ {
+		if b.closed {
+			if f != nil {
+				f(t, ErrBatchAlreadyClosed)
+			}
+			continue
+		}
+		_, err := b.br.Exec()
+		if f != nil {
+			f(t, err)
+		}
+	}
+}
+
+func (b *CatchUpProjectBatchResults) Close() error {
+	b.closed = true
+	return b.br.Close()
+}
+
+const catchUpTask = `-- name: CatchUpTask :batchexec
+UPDATE tasks
+SET transitions = $1, product_archive = $2, project_archive = $3,
+    updated_at = $4
+WHERE id = $5 AND revision = $6 AND product_archive = $7
+    AND project_archive = $8
+`
+
+type CatchUpTaskBatchResults struct {
+	br     pgx.BatchResults
+	tot    int
+	closed bool
+}
+
+type CatchUpTaskParams struct {
+	Transitions        json.RawMessage
+	ProductArchive     int32
+	ProjectArchive     int32
+	UpdatedAt          *time.Time
+	ID                 string
+	Revision           int64
+	SeenProductArchive int32
+	SeenProjectArchive int32
+}
+
+// Guard: the revision and what the row holds of its parents' cascades as seen. The revision stays: whoever read the Task
+// before saw the same Task, and writes the same.
+func (q *Queries) CatchUpTask(ctx context.Context, arg []CatchUpTaskParams) *CatchUpTaskBatchResults {
+	batch := &pgx.Batch{}
+	for _, a := range arg {
+		vals := []interface{}{
+			a.Transitions,
+			a.ProductArchive,
+			a.ProjectArchive,
+			a.UpdatedAt,
+			a.ID,
+			a.Revision,
+			a.SeenProductArchive,
+			a.SeenProjectArchive,
+		}
+		batch.Queue(catchUpTask, vals...)
+	}
+	br := q.db.SendBatch(ctx, batch)
+	return &CatchUpTaskBatchResults{br, len(arg), false}
+}
+
+func (b *CatchUpTaskBatchResults) Exec(f func(int, error)) {
+	defer b.br.Close()
+	for t := 0; t < b.tot; t++ {
+		if b.closed {
+			if f != nil {
+				f(t, ErrBatchAlreadyClosed)
+			}
+			continue
+		}
+		_, err := b.br.Exec()
+		if f != nil {
+			f(t, err)
+		}
+	}
+}
+
+func (b *CatchUpTaskBatchResults) Close() error {
+	b.closed = true
+	return b.br.Close()
+}
+
 const insertEvent = `-- name: InsertEvent :batchexec
 INSERT INTO run_events (run_id, seq, at, type, body)
 VALUES ($1, $2, $3, $4, $5)

@@ -34,8 +34,8 @@ type BlobGarbage struct {
 
 type Cascade struct {
 	Parent    string
-	ID        string
-	Kind      string
+	ParentID  string
+	Child     string
 	AfterAt   *time.Time
 	AfterID   *string
 	CreatedAt time.Time

@@ -151,6 +151,72 @@ func (q *Queries) Task(ctx context.Context, id string) (TaskRow, error) {
 	return i, err
 }
 
+const taskByDedupeKey = `-- name: TaskByDedupeKey :one
+SELECT t.id, t.product_id, t.project_id, t.open_project_id, t.title, t.brief, t.evidence, t.origin, t.routine_id, t.dedupe_key, t.status, t.user_id, t.transitions, t.executor_type, t.executor_id, t.accepted_by, t.accepted_at, t.session_id, t.job_id, t.live_run_id, t.checkout, t.result, t.failed, t.product_archive, t.project_archive, t.revision, t.created_at, t.updated_at, t.archived_at, p.cascades AS product_cascades, p.archived_at AS product_archived_at,
+    j.cascades AS project_cascades, j.archived_at AS project_archived_at, j.status AS project_status
+FROM tasks t
+JOIN products p ON p.id = t.product_id
+JOIN projects j ON j.id = t.project_id
+WHERE t.product_id = $1 AND t.dedupe_key = $2
+`
+
+type TaskByDedupeKeyParams struct {
+	ProductID string
+	DedupeKey *string
+}
+
+type TaskByDedupeKeyRow struct {
+	Task              Task
+	ProductCascades   json.RawMessage
+	ProductArchivedAt *time.Time
+	ProjectCascades   json.RawMessage
+	ProjectArchivedAt *time.Time
+	ProjectStatus     string
+}
+
+// As Task, by the key of a proposal.
+func (q *Queries) TaskByDedupeKey(ctx context.Context, arg TaskByDedupeKeyParams) (TaskByDedupeKeyRow, error) {
+	row := q.db.QueryRow(ctx, taskByDedupeKey, arg.ProductID, arg.DedupeKey)
+	var i TaskByDedupeKeyRow
+	err := row.Scan(
+		&i.Task.ID,
+		&i.Task.ProductID,
+		&i.Task.ProjectID,
+		&i.Task.OpenProjectID,
+		&i.Task.Title,
+		&i.Task.Brief,
+		&i.Task.Evidence,
+		&i.Task.Origin,
+		&i.Task.RoutineID,
+		&i.Task.DedupeKey,
+		&i.Task.Status,
+		&i.Task.UserID,
+		&i.Task.Transitions,
+		&i.Task.ExecutorType,
+		&i.Task.ExecutorID,
+		&i.Task.AcceptedBy,
+		&i.Task.AcceptedAt,
+		&i.Task.SessionID,
+		&i.Task.JobID,
+		&i.Task.LiveRunID,
+		&i.Task.Checkout,
+		&i.Task.Result,
+		&i.Task.Failed,
+		&i.Task.ProductArchive,
+		&i.Task.ProjectArchive,
+		&i.Task.Revision,
+		&i.Task.CreatedAt,
+		&i.Task.UpdatedAt,
+		&i.Task.ArchivedAt,
+		&i.ProductCascades,
+		&i.ProductArchivedAt,
+		&i.ProjectCascades,
+		&i.ProjectArchivedAt,
+		&i.ProjectStatus,
+	)
+	return i, err
+}
+
 const updateTask = `-- name: UpdateTask :execrows
 UPDATE tasks
 SET project_id = $1, open_project_id = $2, title = $3,

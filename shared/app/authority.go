@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+
+	"companyos/shared/routine"
+	"companyos/shared/task"
+)
+
+// Rights are what the operator gives somebody now.
+type Rights struct {
+	Known    bool // false: the operator's file says nothing about this person, and what was granted counts alone
+	Disabled bool // the operator took all rights away
+	Scopes   []string
+}
+
+// authority is what somebody who granted something earlier may do by it: what they had then, as far as they still do.
+type authority struct {
+	granted  task.Caller
+	current  task.Caller
+	disabled bool
+}
+
+// authorityOf asks what a grant is worth now. It returns a *routine.Refusal when nobody can say.
+func (c *Company) authorityOf(ctx context.Context, granted task.Authorization) (authority, error) {
+	a := authority{granted: granted.Caller(), current: granted.Caller()}
+	if c.Rights == nil {
+		return a, nil
+	}
+	rights, err := c.Rights(ctx, granted)
+	switch {
+	case err != nil:
+		return a, &routine.Refusal{Reason: routine.ReasonNoDirectory}
+	case rights.Disabled:
+		a.current.Scopes, a.disabled = nil, true
+	case rights.Known:
+		a.current.Scopes = rights.Scopes
+	}
+	return a, nil
+}
+
+// require is KindForbidden unless the scopes were granted and are held still.
+func (a authority) require(scopes ...string) error {
+	if err := a.granted.Require(scopes...); err != nil {
+		return err
+	}
+	return a.current.Require(scopes...)
+}
+
+// requireRun is the same for the run permission of an executor.
+func (a authority) requireRun(kind task.ExecutorKind, id string) error {
+	if err := a.granted.RequireRun(kind, id); err != nil {
+		return err
+	}
+	return a.current.RequireRun(kind, id)
+}

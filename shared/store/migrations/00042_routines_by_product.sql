@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX routines_by_product ON routines (product_id, created_at, id);

@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX deliveries_by_time ON deliveries (product_id, delivered_at);
