@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -72,9 +73,17 @@ func run(ctx context.Context, addr string) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", httputil.NewSingleHostReverseProxy(behind))
 	(&control{company: c, executors: source, registry: registry, sandboxes: sandboxes}).routes(mux)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	company := httputil.NewSingleHostReverseProxy(behind)
+	// Only the control routes go through the mux, which would clean the paths of the others.
+	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/__control__/") {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		company.ServeHTTP(w, r)
+	})
+	server := &http.Server{Handler: all, ReadHeaderTimeout: 10 * time.Second}
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err

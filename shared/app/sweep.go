@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"companyos/shared/store"
@@ -13,12 +14,21 @@ const overdueAfter = time.Minute
 // sweepRuns is how many overdue runs one Sweep wakes. More than that wait for the next.
 const sweepRuns = 500
 
-// Sweep repairs what a lost message left behind: it wakes the runs that are overdue. A message too many does no harm.
+// Sweep does what nobody else does in time: it wakes the runs whose message was lost, gives the children of archived and
+// restored parents their rows, and forgets old answers. Its parts do not depend on each other.
 func (c *Company) Sweep(ctx context.Context) error {
 	now, err := c.DB.Now(ctx)
 	if err != nil {
 		return err
 	}
+	wake := c.wakeOverdue(ctx, now)
+	_, catchUp := c.CatchUp(ctx, now.Add(-catchUpAfter))
+	_, forget := c.ForgetAnswers(ctx)
+	return errors.Join(wake, catchUp, forget)
+}
+
+// wakeOverdue wakes the runs that are overdue. A message too many does no harm.
+func (c *Company) wakeOverdue(ctx context.Context, now time.Time) error {
 	overdue, err := c.DB.OverdueRuns(ctx, now.Add(-overdueAfter), sweepRuns)
 	if err != nil || len(overdue) == 0 {
 		return err

@@ -86,6 +86,9 @@ func (tx *Tx) SaveProduct(ctx context.Context, before, after *company.Product) e
 	if err := changed(n, err); err != nil {
 		return err
 	}
+	if err := tx.announceCascades(ctx, "product", after.ID, after.Cascades, len(before.Cascades), "project", "task"); err != nil {
+		return err
+	}
 	return tx.count(ctx, productKey(before), productKey(after))
 }
 

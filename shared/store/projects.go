@@ -105,6 +105,9 @@ func (tx *Tx) SaveProject(ctx context.Context, before, after *company.Project) e
 	if err := changed(n, referenced(err)); err != nil {
 		return err
 	}
+	if err := tx.announceCascades(ctx, "project", after.ID, after.Cascades, len(before.Cascades), "task"); err != nil {
+		return err
+	}
 	return tx.count(ctx, projectKey(before), projectKey(after))
 }
 

@@ -7,6 +7,7 @@ package pgq
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -31,6 +32,36 @@ func (q *Queries) AnnounceCascade(ctx context.Context, arg AnnounceCascadeParams
 		arg.Child,
 		arg.CreatedAt,
 	)
+	return err
+}
+
+const catchUpProjects = `-- name: CatchUpProjects :exec
+UPDATE projects
+SET transitions = c.transitions, product_archive = c.product_archive, updated_at = c.updated_at
+FROM jsonb_to_recordset($1::jsonb) AS c (id text, revision bigint, transitions jsonb, product_archive integer,
+    seen_product_archive integer, updated_at timestamptz)
+WHERE projects.id = c.id AND projects.revision = c.revision AND projects.product_archive = c.seen_product_archive
+`
+
+// Guard: as CatchUpTasks.
+func (q *Queries) CatchUpProjects(ctx context.Context, rows json.RawMessage) error {
+	_, err := q.db.Exec(ctx, catchUpProjects, rows)
+	return err
+}
+
+const catchUpTasks = `-- name: CatchUpTasks :exec
+UPDATE tasks
+SET transitions = c.transitions, product_archive = c.product_archive, project_archive = c.project_archive, updated_at = c.updated_at
+FROM jsonb_to_recordset($1::jsonb) AS c (id text, revision bigint, transitions jsonb, product_archive integer,
+    project_archive integer, seen_product_archive integer, seen_project_archive integer, updated_at timestamptz)
+WHERE tasks.id = c.id AND tasks.revision = c.revision AND tasks.product_archive = c.seen_product_archive
+    AND tasks.project_archive = c.seen_project_archive
+`
+
+// Guard: the revision and what the row holds of its parents' cascades as seen. The revision stays: whoever read the Task
+// before saw the same Task, and writes the same. One statement, since a batch is to be short.
+func (q *Queries) CatchUpTasks(ctx context.Context, rows json.RawMessage) error {
+	_, err := q.db.Exec(ctx, catchUpTasks, rows)
 	return err
 }
 
