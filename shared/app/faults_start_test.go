@@ -180,6 +180,33 @@ func TestAHandlerThatDiesAfterTheCallAdoptsItsSandbox(t *testing.T) {
 	}
 }
 
+func TestOneCallOfALaunchIsInFlight(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t, 2)
+	tk := b.NewTask(task.ExecutorAgent, apptest.Engineer)
+	b.Fleet.Plan = once("start", 1, apptest.FaultBefore)
+	runID := b.Start(tk.ID, 1)
+	b.Deliver(b.Attempts, b.Attempts.Due()[0])
+	seen := b.RunNow(runID)
+	b.Fleet.Plan = func(call string) apptest.Fault { // other handlers come while the second call is under way
+		if call == "start" {
+			b.Fleet.Plan = nil
+			for range 3 {
+				b.Handle(b.Attempts, runID)
+			}
+			if n := b.Fleet.Calls("start"); n != 2 {
+				t.Errorf("%d calls", n)
+			}
+			if _, ok := task.BeginCall(b.RunNow(runID), seen.Launch, time.Minute, b.DBClock()); ok {
+				t.Error("a handler that looked earlier may call too")
+			}
+		}
+		return apptest.FaultNone
+	}
+	b.Handle(b.Attempts, runID)
+	finish(t, b, tk.ID, runID)
+}
+
 func TestADayLaterNothingIsStartedAndWhatRunsIsStopped(t *testing.T) {
 	t.Parallel()
 	b := apptest.New(t, 2)

@@ -60,12 +60,16 @@ type Fleet struct {
 // forgets is how long after its stop a launcher still knows a sandbox.
 const forgets = time.Hour
 
+// fault asks the plan about a call, before the call: a plan may do something itself in that moment.
 func (f *Fleet) fault(call string) Fault {
+	f.mu.Lock()
 	f.calls[call]++
-	if f.Plan == nil {
+	plan := f.Plan
+	f.mu.Unlock()
+	if plan == nil {
 		return FaultNone
 	}
-	return f.Plan(call)
+	return plan(call)
 }
 
 // Calls counts the calls of one method.
@@ -77,9 +81,9 @@ func (f *Fleet) Calls(call string) int {
 
 // Start implements app.Sandboxes. The launch is its client token: the same one never starts a second sandbox.
 func (f *Fleet) Start(ctx context.Context, spec sandbox.Spec) (string, error) {
+	fault := f.fault("start")
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fault := f.fault("start")
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
@@ -130,11 +134,11 @@ func after(fault Fault, call string) error {
 
 // Describe implements app.Sandboxes.
 func (f *Fleet) Describe(_ context.Context, handle string) (sandbox.Status, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if fault := f.fault("describe"); fault == FaultBefore || fault == FaultAfter {
 		return sandbox.Status{}, ErrFault
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, b := range f.boxes {
 		if b.Handle == handle && !f.forgotten(b) {
 			return status(b), nil
@@ -157,11 +161,11 @@ func status(b *Box) sandbox.Status {
 
 // List implements app.Sandboxes.
 func (f *Fleet) List(_ context.Context, runID string, launch int) ([]sandbox.Status, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if fault := f.fault("list"); fault == FaultBefore || fault == FaultAfter {
 		return nil, ErrFault
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var all []sandbox.Status
 	for _, b := range f.boxes {
 		if b.Spec.RunID == runID && b.Spec.Launch == launch && !f.forgotten(b) && !b.ListedAt.After(f.clock.Now()) {
@@ -173,9 +177,9 @@ func (f *Fleet) List(_ context.Context, runID string, launch int) ([]sandbox.Sta
 
 // Stop implements app.Sandboxes. The sandbox runs until End.
 func (f *Fleet) Stop(_ context.Context, handle, _ string) error {
+	fault := f.fault("stop")
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fault := f.fault("stop")
 	if fault == FaultBefore {
 		return ErrFault
 	}
