@@ -81,7 +81,8 @@ func (c *Cmd) start() (err error) {
 // own: what the command is to get (LD_PRELOAD, …) must not act on the shim.
 func (c *Cmd) startShim(fd3 *os.File) error {
 	path, args, env := c.Path, c.Args, c.Env
-	c.Path, c.Args, c.Env, c.ExtraFiles = "/proc/self/exe", []string{shimName}, []string{}, []*os.File{fd3}
+	c.Path, c.Args, c.ExtraFiles = "/proc/self/exe", []string{shimName}, []*os.File{fd3}
+	c.Env = []string{"GOMAXPROCS=1", "GOGC=off"} // it lives for a millisecond or two: one thread, no garbage collection
 	err := c.Cmd.Start()
 	c.Path, c.Args, c.Env, c.ExtraFiles = path, args, env, nil
 	if err != nil {
