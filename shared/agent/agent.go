@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"companyos/shared/agent/redact"
+	"companyos/shared/gitcmd"
 	"companyos/shared/task"
 	"companyos/shared/wire"
 )
@@ -184,7 +185,7 @@ func (s *supervisor) prepareDirs() (err error) {
 	if err != nil {
 		return failuref(task.EndInternal, err, "The sandbox has no git.")
 	}
-	s.git = git{path: path, home: s.layout.empty, user: s.Agent, pass: passedToGit()}
+	s.git = git{path: path, home: s.layout.empty, user: s.Agent, pass: gitcmd.Passed()}
 	return nil
 }
 

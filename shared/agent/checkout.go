@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"companyos/shared/gitcmd"
 	"companyos/shared/task"
 )
 
@@ -75,7 +76,7 @@ func (c *checkout) init(ctx context.Context) error {
 	own := c.git
 	own.user = nil
 	for _, args := range [][]string{
-		{"init", "--quiet", "--bare", "--initial-branch=none", c.base},
+		gitcmd.InitArgs(c.base),
 		{"init", "--quiet", "--initial-branch=none", c.workspace},
 	} {
 		if _, err := own.run(ctx, gitCall{args: args, dir: filepath.Dir(c.base)}); err != nil {
@@ -88,15 +89,12 @@ func (c *checkout) init(ctx context.Context) error {
 // resolve asks the remote once for the branch's tip.
 func (c *checkout) resolve(ctx context.Context) (string, error) {
 	ref := "refs/heads/" + c.branch
-	out, err := c.remote(ctx, "ls-remote", "--exit-code", "--refs", "--", c.url, ref)
+	out, err := c.remote(ctx, gitcmd.TipArgs(c.url, ref)...)
 	if err != nil {
 		return "", err
 	}
-	// The pattern of ls-remote also matches the end of a longer name.
-	for line := range strings.Lines(string(out)) {
-		if id, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && name == ref {
-			return id, nil
-		}
+	if id, ok := gitcmd.Tip(out, ref); ok {
+		return id, nil
 	}
 	return "", failuref(task.EndBranchMissing, nil, "The repository has no branch %s.", c.branch)
 }
@@ -106,9 +104,7 @@ func (c *checkout) fetch(ctx context.Context, commit string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go c.watchSize(ctx, stop)
-	_, err := c.remote(ctx, "--git-dir="+c.base, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head",
-		"--no-recurse-submodules", "--no-auto-maintenance", "--", c.url, commit)
-	if err != nil {
+	if _, err := c.remote(ctx, gitcmd.FetchArgs(c.base, c.url, commit)...); err != nil {
 		return err
 	}
 	own := *c
@@ -125,7 +121,7 @@ func (c *checkout) fetch(ctx context.Context, commit string) error {
 
 // remote runs a command that talks to the remote, and repeats it while the host does not answer.
 func (c *checkout) remote(ctx context.Context, args ...string) ([]byte, error) {
-	config, err := remoteConfig(c.url, c.token)
+	config, err := gitcmd.RemoteConfig(c.url, c.token)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"companyos/shared/gitcmd"
 )
 
 // lfsPointer begins every pointer file of Git LFS (https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md), which is
@@ -23,7 +25,7 @@ const (
 // inspect looks at the commit's tree before anything of it is written: its size, and what a checkout leaves out.
 func (c *checkout) inspect(ctx context.Context, commit string) ([]warning, error) {
 	var tree treeReader
-	call := gitCall{args: []string{"--git-dir=" + c.base, "ls-tree", "-r", "-l", "-z", "--full-tree", commit}, dir: c.git.home, stdout: &tree}
+	call := gitCall{args: gitcmd.TreeArgs(c.base, commit), dir: c.git.home, stdout: &tree}
 	if _, err := c.git.run(ctx, call); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"companyos/shared/agent/redact"
+	"companyos/shared/gitcmd"
 	"companyos/shared/task"
 )
 
@@ -86,7 +87,7 @@ func (s *supervisor) transcript(ctx context.Context, to string) (*artifact, erro
 	defer cancel()
 	_, err = child{
 		args: []string{"cat", "--", HarnessInput{Home: s.layout.home}.Transcript()}, dir: s.layout.empty,
-		env: s.git.environment(nil), user: s.Agent, stdout: bounded,
+		env: gitcmd.Environment(s.git.home, nil), user: s.Agent, stdout: bounded,
 	}.run(ctx)
 	err = errors.Join(redacted.Close(), file.Close(), err)
 	if bounded.left < 0 {
