@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,6 +71,7 @@ func TestTheSameMessageManyTimesAtOnceStartsOneSandbox(t *testing.T) {
 	b := apptest.New(t, 2)
 	tk := b.NewTask(task.ExecutorAgent, apptest.Engineer)
 	runID := b.Start(tk.ID, 1)
+	b.Warm(8)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -187,24 +189,46 @@ func TestOneCallOfALaunchIsInFlight(t *testing.T) {
 	b.Fleet.Plan = once("start", 1, apptest.FaultBefore)
 	runID := b.Start(tk.ID, 1)
 	b.Deliver(b.Attempts, b.Attempts.Due()[0])
-	seen := b.RunNow(runID)
-	b.Fleet.Plan = func(call string) apptest.Fault { // other handlers come while the second call is under way
+	b.Warm(6)
+	var calls atomic.Int32
+	b.Fleet.Plan = func(call string) apptest.Fault {
 		if call == "start" {
-			b.Fleet.Plan = nil
-			for range 3 {
-				b.Handle(b.Attempts, runID)
-			}
-			if n := b.Fleet.Calls("start"); n != 2 {
-				t.Errorf("%d calls", n)
-			}
-			if _, ok := task.BeginCall(b.RunNow(runID), seen.Launch, time.Minute, b.DBClock()); ok {
-				t.Error("a handler that looked earlier may call too")
-			}
+			calls.Add(1)
+			time.Sleep(200 * time.Millisecond) // all the others decide meanwhile
 		}
 		return apptest.FaultNone
 	}
-	b.Handle(b.Attempts, runID)
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() { b.Handle(b.Attempts, runID) })
+	}
+	all.Wait()
+	if n := calls.Load(); n != 1 {
+		t.Errorf("%d calls were in flight", n)
+	}
 	finish(t, b, tk.ID, runID)
+}
+
+func TestNoMoreSandboxesThanSlots(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t, 2)
+	var runs []string
+	for range 6 {
+		runs = append(runs, b.Start(b.NewTask(task.ExecutorAgent, apptest.Engineer).ID, 1))
+	}
+	var all sync.WaitGroup
+	for _, runID := range runs {
+		all.Go(func() { b.Handle(b.Attempts, runID) })
+	}
+	all.Wait()
+	if n := len(b.Fleet.Alive()); n != 2 {
+		t.Errorf("%d sandboxes run", n)
+	}
+	taken := 0
+	if err := b.DB.Pool().QueryRow(t.Context(), "SELECT count(*) FROM slots WHERE slot BETWEEN 1 AND 2").Scan(&taken); err != nil || taken != 2 {
+		t.Errorf("%d slots are taken, %v", taken, err)
+	}
+	b.Check()
 }
 
 func TestADayLaterNothingIsStartedAndWhatRunsIsStopped(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -260,6 +261,20 @@ func (b *Bench) Check() {
 	for _, line := range broken {
 		b.T.Error(line)
 	}
+}
+
+// Warm opens so many connections, so that as many handlers really run at once.
+func (b *Bench) Warm(connections int) {
+	b.T.Helper()
+	var all sync.WaitGroup
+	for range connections {
+		all.Go(func() {
+			if _, err := b.DB.Pool().Exec(b.T.Context(), "SELECT pg_sleep(0.05)"); err != nil {
+				b.T.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // DBClock is the database's clock.
