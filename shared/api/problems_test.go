@@ -146,7 +146,7 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", query, len(rows), want)
 		}
 	}
-	if a := c.want(200, "GET", "/company/attention?product_id=none", nil); fmt.Sprint(a.body) != "map[failed:0 in_review:0 proposals:0]" {
+	if a := c.want(200, "GET", "/company/attention?product_id=none", nil); fmt.Sprint(a.body) != "map[failed:0 in_review:0 items:[] proposals:0]" {
 		t.Errorf("attention of no Product: %s", a.raw)
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"companyos/shared/app"
 	"companyos/shared/task"
 )
 
@@ -61,3 +63,15 @@ func (r *Roles) Scopes(groups []string) []string {
 
 // Disabled says that the operator took a subject's rights away.
 func (r *Roles) Disabled(subject string) bool { return r != nil && slices.Contains(r.Off, subject) }
+
+// Rights are what the file gives somebody now who granted something earlier. It knows those whose rights came from groups;
+// what a token names itself is between its holder and the identity provider.
+func (r *Roles) Rights(_ context.Context, granted task.Authorization) (app.Rights, error) {
+	switch {
+	case r.Disabled(granted.PrincipalID):
+		return app.Rights{Known: true, Disabled: true}, nil
+	case r != nil && len(granted.Groups) > 0:
+		return app.Rights{Known: true, Scopes: r.Scopes(granted.Groups)}, nil
+	}
+	return app.Rights{}, nil
+}

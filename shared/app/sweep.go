@@ -15,7 +15,7 @@ const overdueAfter = time.Minute
 const sweepRuns = 500
 
 // Sweep does what nobody else does in time: it wakes the runs whose message was lost, gives the children of archived and
-// restored parents their rows, and forgets old answers. Its parts do not depend on each other.
+// restored parents their rows, fires the Routines whose time has come, and forgets old answers. Its parts do not depend on each other.
 func (c *Company) Sweep(ctx context.Context) error {
 	now, err := c.DB.Now(ctx)
 	if err != nil {
@@ -23,8 +23,9 @@ func (c *Company) Sweep(ctx context.Context) error {
 	}
 	wake := c.wakeOverdue(ctx, now)
 	_, catchUp := c.CatchUp(ctx, now.Add(-catchUpAfter))
+	fire := c.FireDue(ctx)
 	_, forget := c.ForgetAnswers(ctx)
-	return errors.Join(wake, catchUp, forget)
+	return errors.Join(wake, catchUp, fire, forget)
 }
 
 // wakeOverdue wakes the runs that are overdue. A message too many does no harm.

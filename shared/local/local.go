@@ -42,6 +42,7 @@ type Config struct {
 	PublicURL      string // where sandboxes reach the API; empty: where it listens
 	MaxSandboxes   int
 	MaxPending     int
+	Automation     Automation
 	Attempts, Work queue.LocalConfig
 	Settle         time.Duration // how long Close waits for handlers
 	Log            *slog.Logger
@@ -166,13 +167,15 @@ func (c *Company) wire(ctx context.Context) (err error) {
 	if c.launcher, err = launcher(Paths{Data: c.cfg.Data, APIURL: c.URL, Log: c.cfg.Log}); err != nil {
 		return err
 	}
+	auth := c.cfg.Auth
 	c.Attempts, c.Work = queue.NewLocal(c.cfg.Attempts), queue.NewLocal(c.cfg.Work)
 	c.App = app.New(app.Config{
 		DB: c.db, Blobs: c.blobs, Attempts: c.Attempts, Work: c.Work, Sandboxes: c.launcher, Executors: c.cfg.Executors, Log: c.cfg.Log,
 		Clock: time.Now, MaxSandboxes: c.cfg.MaxSandboxes, MaxPending: c.cfg.MaxPending, DispatchTimeout: dispatchWithin,
 		ExecuteTimeout: executor.PlainRunLimit + time.Minute, PublicURL: cmp.Or(c.cfg.PublicURL, c.URL), GitHosts: c.cfg.GitHosts, Secrets: c.secrets,
+		TickCron: c.cfg.Automation.TickCron, Retention: c.cfg.Automation.Retention, Deleter: c.blobs, Rights: auth.Roles.Rights,
+		Checks: c.cfg.Automation.Checks, ReadSource: c.cfg.Automation.ReadSource, Channels: c.cfg.Automation.Channels,
 	})
-	auth := c.cfg.Auth
 	if auth.HS256Secret == "" && auth.Issuer == "" {
 		auth.HS256Secret = c.secret
 	}
@@ -199,6 +202,8 @@ func (c *Company) run(ctx context.Context, listener net.Listener) {
 	c.group.Go(func() error { return c.Attempts.Run(ctx, c.advance) })
 	c.group.Go(func() error { return c.Work.Run(ctx, c.execute) })
 	c.group.Go(func() error { return c.sweep(ctx) })
+	c.group.Go(func() error { return c.automate(ctx) })
+	c.group.Go(func() error { return c.clean(ctx) })
 }
 
 // Sweep does once what runs every minute: lost wakes are sent again, counters are folded.

@@ -15,6 +15,7 @@ import (
 	"companyos/shared/company"
 	"companyos/shared/config"
 	"companyos/shared/executor"
+	"companyos/shared/routine"
 	"companyos/shared/worker"
 )
 
@@ -77,6 +78,9 @@ func configure(ctx context.Context, c config.Local, steps worker.Steps, log *slo
 		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: steps.Run, GitHosts: hosts,
 		Auth:         api.AuthConfig{HS256Secret: c.JWTHS256Secret, Issuer: c.JWTIssuer, Audience: c.JWTAudience, GroupsClaim: c.GroupsClaim, Roles: roles},
 		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Log: log,
+		Automation: Automation{
+			TickCron: c.TickCron, Retention: routine.Retention{HistoryDays: c.AutomationHistoryRetention, ArtifactDays: c.RetentionDays},
+		},
 	}, nil
 }
 
