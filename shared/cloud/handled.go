@@ -19,7 +19,7 @@ func Handled(ctx context.Context, log *slog.Logger, id uuid.UUID, err error) err
 		return nil
 	}
 	if e, ok := errors.AsType[*task.Error](err); ok && e.Code == "database_unavailable" {
-		log.WarnContext(ctx, "the database is not reachable", "run_id", id.String())
+		log.WarnContext(ctx, "the database is not reachable", "run_id", id.String(), "error", err)
 		return fmt.Errorf("%w: %w", queue.ErrAway, err)
 	}
 	log.ErrorContext(ctx, "settle failed", "run_id", id.String(), "error", err)

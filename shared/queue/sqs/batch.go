@@ -18,8 +18,8 @@ const margin = time.Second
 // Batch handles the messages of one Lambda invocation one after the other and names those that failed: they alone come
 // back after the visibility timeout, and go to the dead letters after the queue's maxReceiveCount. A malformed message
 // is such a failure. The event source mapping must have ReportBatchItemFailures; without it Lambda deletes the whole
-// batch. A second before the function's deadline the handler's context ends, and what was not begun is failed too; so is,
-// without a word, what comes after a failure with queue.ErrAway.
+// batch. A second before the function's deadline the handler's context ends, and what was not begun is failed too; so is
+// what comes after a failure with queue.ErrAway, which the handler has said and nobody says again.
 func Batch(ctx context.Context, event events.SQSEvent, h queue.Handler) events.SQSEventResponse {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -35,9 +35,10 @@ func Batch(ctx context.Context, event events.SQSEvent, h queue.Handler) events.S
 			continue
 		}
 		if err := handle(ctx, record.Body, h); err != nil {
-			away = errors.Is(err, queue.ErrAway)
-			slog.ErrorContext(ctx, "message failed", "message_id", record.MessageId,
-				"receives", record.Attributes["ApproximateReceiveCount"], "error", err)
+			if away = errors.Is(err, queue.ErrAway); !away {
+				slog.ErrorContext(ctx, "message failed", "message_id", record.MessageId,
+					"receives", record.Attributes["ApproximateReceiveCount"], "error", err)
+			}
 			failures = append(failures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
 		}
 	}

@@ -62,8 +62,9 @@ var _ sandbox.Sandboxes = (*Launcher)(nil)
 // at the run's next look, with the same bytes.
 const (
 	maxCalls   = 3 // of which the outcome was unknown
-	maxTries   = 4 // of one call that was throttled
-	maxBackoff = 2 * time.Second
+	callTime   = 5 * time.Second
+	maxTries   = 3 // of one call that was throttled
+	maxBackoff = time.Second
 	firstPause = 200 * time.Millisecond
 )
 
@@ -114,6 +115,8 @@ func (l *Launcher) Start(ctx context.Context, spec sandbox.Spec) (string, error)
 
 // call orders a task once.
 func (l *Launcher) call(ctx context.Context, order *ecs.RunTaskInput) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
 	out, err := l.client.RunTask(ctx, order, func(o *ecs.Options) { o.Retryer = l.retryer })
 	if conflict, ok := errors.AsType[*types.ConflictException](err); ok {
 		if len(conflict.ResourceIds) == 0 {

@@ -120,7 +120,9 @@ func TestStartAdoptsTheTaskOfAnEarlierOrder(t *testing.T) {
 func TestStartSettlesAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, faults := range [][]ecstest.Fault{
-		{ecstest.FaultBefore}, {ecstest.FaultAfter}, {ecstest.FaultAfter, ecstest.FaultBefore},
+		{ecstest.FaultBefore},
+		{ecstest.FaultAfter},
+		{ecstest.FaultAfter, ecstest.FaultBefore},
 		{ecstest.FaultThrottle, ecstest.FaultAfter, ecstest.FaultThrottle},
 	} {
 		t.Run(fmt.Sprint(faults), func(t *testing.T) {

@@ -16,6 +16,7 @@ type Task struct {
 	Version                   int
 	Stop                      Stop
 	asked                     string // the reason that StopTask was given
+	gone                      bool
 }
 
 // Stop is why a task stopped.
@@ -79,7 +80,7 @@ func (s *Server) exit(t *Task, why Stop) {
 // forgotten says that a task is not known any more, or not yet.
 func (s *Server) forgotten(t *Task) bool {
 	now := s.options.Now()
-	return now.Sub(t.CreatedAt) < s.options.ListLag || t.LastStatus == "STOPPED" && now.Sub(t.StoppedAt) > s.options.Remember
+	return t.gone || now.Sub(t.CreatedAt) < s.options.ListLag || t.LastStatus == "STOPPED" && now.Sub(t.StoppedAt) > s.options.Remember
 }
 
 type listTasksInput struct {
@@ -171,4 +172,13 @@ func (s *Server) stopTask(in stopTaskInput) (any, *failure) {
 // Stops counts the tasks that StopTask was called for.
 func (s *Server) Stops() int {
 	return len(slices.DeleteFunc(s.Tasks(), func(t Task) bool { return t.asked == "" }))
+}
+
+// Forget makes a task unknown, as a stopped one is after an hour.
+func (s *Server) Forget(arn string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.tasks[arn]; t != nil {
+		t.gone = true
+	}
 }
