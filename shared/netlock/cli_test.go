@@ -4,7 +4,6 @@ package netlock
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -38,21 +37,21 @@ func asUser(args ...string) []string {
 func TestCLI(t *testing.T) {
 	t.Parallel()
 	allowed, s := broker(t)
-	dial := fmt.Sprintf(`(echo x > /dev/tcp/%s/%d) 2>/dev/null && echo yes || echo no`, allowed.Addr(), allowed.Port())
-	evil := strings.ReplaceAll(dial, fmt.Sprint(allowed.Port()), fmt.Sprint(s.evil4.Port()))
+	self := reachableSelf(t)
 	allow := "-allow=" + allowed.String()
 	for _, c := range []struct {
 		name, out, problems string
 		args                []string
+		dial                string
 		code                int
 	}{
 		{name: "exit code", args: asUser(allow, "--", "sh", "-c", "exit 7"), code: 7},
 		{name: "signal", args: asUser(allow, "--", "sh", "-c", "kill -9 $$"), code: 137},
 		{name: "output", args: asUser(allow, "--", "echo", "x"), out: "x\n"},
-		{name: "allowed", args: asUser(allow, "--", "bash", "-c", dial), out: "yes\n"},
-		{name: "refused", args: asUser(allow, "--", "bash", "-c", evil), out: "no\n", problems: "refused: connection to " + s.evil4.String()},
-		{name: "told where to", args: asUser(allow, "--", "bash", "-c", evil), out: "no\n", problems: "may reach " + allowed.String() + " and nothing else"},
-		{name: "quiet", args: asUser(allow, "-quiet", "--", "bash", "-c", evil), out: "no\n"},
+		{name: "allowed", args: asUser(allow, "--", self), dial: allowed.String(), out: "ok\n"},
+		{name: "refused", args: asUser(allow, "--", self), dial: s.evil4.String(), out: "ECONNREFUSED\n", problems: "refused: connection to " + s.evil4.String()},
+		{name: "told where to", args: asUser(allow, "--", self), dial: s.evil4.String(), out: "ECONNREFUSED\n", problems: "may reach " + allowed.String() + " and nothing else"},
+		{name: "quiet", args: asUser(allow, "-quiet", "--", self), dial: s.evil4.String(), out: "ECONNREFUSED\n"},
 		{name: "public address", args: asUser("-allow", "192.0.2.1:443", "--", "true"), code: 125, problems: "loopback"},
 		{name: "no address", args: asUser("--", "true"), code: 125, problems: "at least one address"},
 		{name: "no command", args: asUser(allow), code: 2, problems: "usage:"},
@@ -64,6 +63,9 @@ func TestCLI(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := cli(t, c.args...)
+			if c.dial != "" {
+				cmd.Env = append(os.Environ(), roleEnv+"=dial", "NETLOCK_TEST_ARGS="+c.dial)
+			}
 			var out, problems bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &problems
 			_ = cmd.Run() // its code is looked at

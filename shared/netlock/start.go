@@ -223,5 +223,9 @@ func become(uid, gid int) error {
 	if err := unix.Capset(&h, &d[0]); err != nil {
 		return fmt.Errorf("netlock: capset: %w", err)
 	}
+	// The change of user did this, unless the machine is set to dump such programs (fs.suid_dumpable).
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("netlock: not dumpable: %w", err)
+	}
 	return nil
 }
