@@ -39,7 +39,7 @@ func (c *Company) look(ctx context.Context, runID string) (run task.Run, now tim
 			return run, now, err
 		}
 		step := task.Next(run, c.DispatchTimeout, now)
-		done := true
+		var done bool
 		switch {
 		case step.End != nil:
 			done, err = c.settleDue(ctx, &run, step.Announced)

@@ -24,26 +24,22 @@ func (c *Company) Artifact(ctx context.Context, token, kind, sha string, size in
 	if !slices.Contains(task.ArtifactKinds(), kind) || !sha256Hex.MatchString(sha) || size < 0 {
 		return "", task.Invalidf("artifact_invalid", "Send a kind, a SHA-256 in lower-case hex and a size.", "The artifact is not well described")
 	}
-	var refused error
 	run, err := c.change(ctx, tok.RunID, func(_ context.Context, v *view) (task.Run, error) {
-		switch refused = session(&v.run, tok, v.now); {
-		case refused != nil:
+		_, announced := v.run.Announced(kind, sha)
+		switch err := session(&v.run, tok, v.now); {
+		case err != nil:
+			return v.run, err
 		case !v.run.Reporting():
-			refused = errFenced
+			return v.run, errFenced
 		case size > c.mostBytes(&v.run, kind):
-			refused = task.Invalidf("artifact_too_large", "Truncate it, or end the run with output_limit.", "The artifact is larger than its limit")
-		default:
-			if _, announced := v.run.Announced(kind, sha); !announced {
-				return v.run.WithArtifact(task.Artifact{Kind: kind, Key: v.run.ArtifactKey(kind, sha), SHA256: sha, Size: size}), nil
-			}
+			return v.run, task.Invalidf("artifact_too_large", "Truncate it, or end the run with output_limit.", "The artifact is larger than its limit")
+		case announced:
+			return v.run, nil
 		}
-		return v.run, nil
+		return v.run.WithArtifact(task.Artifact{Kind: kind, Key: v.run.ArtifactKey(kind, sha), SHA256: sha, Size: size}), nil
 	})
 	if err != nil {
 		return "", unknownRun(err)
-	}
-	if refused != nil {
-		return "", refused
 	}
 	putURL, err = c.Blobs.Presign(ctx, run.ArtifactKey(kind, sha), http.MethodPut, time.Until(*run.RunUntil))
 	if err != nil {

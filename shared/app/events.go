@@ -26,17 +26,15 @@ func (c *Company) Events(ctx context.Context, token string, n int, events []stor
 			return false, task.Invalidf("event_invalid", "Send JSON objects.", "An event is not a JSON object")
 		}
 	}
-	var refused error
 	after, err := c.change(ctx, tok.RunID, func(ctx context.Context, v *view) (task.Run, error) {
-		if refused = session(&v.run, tok, v.now); refused != nil {
-			return v.run, nil
+		if err := session(&v.run, tok, v.now); err != nil {
+			return v.run, err
 		}
 		if n <= v.run.EventBatches {
 			return v.run, nil
 		}
 		if !v.run.Reporting() {
-			refused = errFenced
-			return v.run, nil
+			return v.run, errFenced
 		}
 		run := learn(v.run, events)
 		run.EventBatches = n
@@ -45,7 +43,7 @@ func (c *Company) Events(ctx context.Context, token string, n int, events []stor
 	if err != nil {
 		return false, unknownRun(err)
 	}
-	return after.State != task.StateRunning, refused
+	return after.State != task.StateRunning, nil
 }
 
 // fromSandbox leaves out what only this service says.

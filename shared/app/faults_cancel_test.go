@@ -191,17 +191,20 @@ func TestATaskThatIsTakenAwayEndsItsRunAtEveryStage(t *testing.T) {
 	t.Parallel()
 	away := map[string]func(*testing.T, *apptest.Bench, string){
 		"backlog": func(t *testing.T, b *apptest.Bench, id string) {
+			t.Helper()
 			moved, err := b.MoveTask(t.Context(), id, task.Move{Target: task.StatusBacklog, Reason: "not now", By: apptest.Alice()})
 			if err != nil || moved.CancelledRunID != task.RunID(id, 1) {
 				t.Errorf("cancelled %q, %v", moved.CancelledRunID, err)
 			}
 		},
 		"cancelled": func(t *testing.T, b *apptest.Bench, id string) {
+			t.Helper()
 			if _, err := b.MoveTask(t.Context(), id, task.Move{Target: task.StatusCancelled, Reason: "never", By: apptest.Alice()}); err != nil {
 				t.Error(err)
 			}
 		},
 		"archived": func(t *testing.T, b *apptest.Bench, id string) {
+			t.Helper()
 			if err := b.ArchiveTask(t.Context(), id); err != nil {
 				t.Error(err)
 			}

@@ -13,7 +13,7 @@ import (
 // newSecret returns 256 random bits as a token holds them.
 func newSecret() string {
 	b := make([]byte, 32)
-	rand.Read(b) //nolint:errcheck // it never fails: it ends the process instead
+	rand.Read(b) // never fails: it ends the process instead
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 

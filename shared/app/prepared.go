@@ -16,10 +16,11 @@ func (c *Company) Prepared(ctx context.Context, token string, got task.RunChecko
 	if err != nil {
 		return err
 	}
-	var refused error
+	var wrongPin error // it is written, so it is no error of the transaction
 	_, err = c.change(ctx, tok.RunID, func(ctx context.Context, v *view) (task.Run, error) {
-		if refused = session(&v.run, tok, v.now); refused != nil {
-			return v.run, nil
+		wrongPin = nil
+		if err := session(&v.run, tok, v.now); err != nil {
+			return v.run, err
 		}
 		t, err := v.task(ctx)
 		if err != nil {
@@ -34,11 +35,11 @@ func (c *Company) Prepared(ctx context.Context, token string, got task.RunChecko
 		case task.AnswerTaken:
 			return run, v.tx.AddEvents(ctx, run.ID, warningEvents(warnings, v))
 		case task.AnswerStop:
-			refused = errCancelled
+			return v.run, errCancelled
 		case task.AnswerWrongPin:
-			refused = pinMismatch(run.Ended)
+			wrongPin = pinMismatch(run.Ended)
 		case task.AnswerFenced, task.AnswerKept:
-			refused = errFenced
+			return v.run, errFenced
 		case task.AnswerAgain:
 		}
 		return run, nil
@@ -46,7 +47,7 @@ func (c *Company) Prepared(ctx context.Context, token string, got task.RunChecko
 	if err != nil {
 		return unknownRun(err)
 	}
-	return refused
+	return wrongPin
 }
 
 func warningEvents(warnings []string, v *view) []store.Event {

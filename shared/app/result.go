@@ -29,10 +29,9 @@ func (c *Company) Result(ctx context.Context, token, sha string) error {
 	if err != nil {
 		return err
 	}
-	var refused error
 	_, err = c.change(ctx, tok.RunID, func(ctx context.Context, v *view) (task.Run, error) {
-		if refused = session(&v.run, tok, v.now); refused != nil {
-			return v.run, nil
+		if err := session(&v.run, tok, v.now); err != nil {
+			return v.run, err
 		}
 		t, err := v.task(ctx)
 		if err != nil {
@@ -48,13 +47,9 @@ func (c *Company) Result(ctx context.Context, token, sha string) error {
 		}
 		_, after, answer := task.Report(*t, run, found.outcome, source, v.now)
 		if answer == task.AnswerFenced {
-			refused = errFenced
-			return v.run, nil
+			return v.run, errFenced
 		}
 		return after, nil
 	})
-	if err != nil {
-		return unknownRun(err)
-	}
-	return refused
+	return unknownRun(err)
 }

@@ -45,6 +45,7 @@ func TestModelFindsNoViolation(t *testing.T) {
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := model{cfg: configs[name]}
 			v := m.explore(12_000_000)
 			t.Logf("%d states", v.states)
@@ -126,6 +127,7 @@ func TestModelCatchesEveryGuardThatIsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, c := range mutations {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			m := model{cfg: configs[c.config], mutations: c.mutation}
 			v := m.explore(6_000_000)
 			if !strings.HasPrefix(v.broken, c.broken) {

@@ -45,16 +45,16 @@ type Bench struct {
 }
 
 // New returns a Bench with one Product, its git Source and one Project, and so many slots.
-func New(t testing.TB, slots int) *Bench {
-	t.Helper()
+func New(tb testing.TB, slots int) *Bench {
+	tb.Helper()
 	clock := &Clock{}
 	b := &Bench{
-		T: t, Clock: clock, Fleet: &Fleet{clock: clock, calls: map[string]int{}}, Attempts: &Queue{clock: clock},
-		Work: &Queue{clock: clock}, Blobs: &Blobs{data: map[string][]byte{}}, Executors: executor.Static(registry(t)),
+		T: tb, Clock: clock, Fleet: &Fleet{clock: clock, calls: map[string]int{}}, Attempts: &Queue{clock: clock},
+		Work: &Queue{clock: clock}, Blobs: &Blobs{data: map[string][]byte{}}, Executors: executor.Static(registry(tb)),
 		Runner: func(context.Context, app.Job) task.Outcome { return task.OutcomeOf(task.EndCompleted, "workflow done") },
 	}
 	b.Company = app.New(app.Config{
-		DB: storetest.Open(t), Blobs: b.Blobs, Attempts: b.Attempts, Work: b.Work, Sandboxes: b.Fleet, Executors: b.Executors,
+		DB: storetest.Open(tb), Blobs: b.Blobs, Attempts: b.Attempts, Work: b.Work, Sandboxes: b.Fleet, Executors: b.Executors,
 		Log: slog.New(slog.DiscardHandler), Clock: time.Now, MaxSandboxes: slots, MaxPending: 1000,
 		DispatchTimeout: time.Minute, ExecuteTimeout: 15 * time.Minute, PublicURL: "https://company.example",
 		Secrets: func(_ context.Context, names []string) (map[string]string, error) {
@@ -69,8 +69,8 @@ func New(t testing.TB, slots int) *Bench {
 	return b
 }
 
-func registry(t testing.TB) *executor.Registry {
-	t.Helper()
+func registry(tb testing.TB) *executor.Registry {
+	tb.Helper()
 	limits := executor.SandboxLimits()
 	limits.CancelGrace = 20 * time.Second
 	agent := executor.Executor{
@@ -83,7 +83,7 @@ func registry(t testing.TB) *executor.Registry {
 	r, err := executor.NewRegistry([]executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow}, engineer, reviewer,
 		executor.Executor{Kind: task.ExecutorWorkflow, ID: Notes, Steps: []string{"collect"}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
