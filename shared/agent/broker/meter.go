@@ -1,0 +1,323 @@
+package broker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+
+	"companyos/shared/task"
+)
+
+// meterKey finds a request's meter in its context.
+type meterKey struct{}
+
+// meter counts one answer. While it streams, what is not told yet is estimated, so that the budget holds in the middle
+// of an answer and for one that was broken off.
+type meter struct {
+	b      *Broker
+	priced bool // the model is the one whose price is known
+	free   bool // a call that costs nothing
+
+	prompt   int64 // estimate of the input: the provider tells it late, or, broken off, not at all
+	streamed int64 // bytes of text so far
+	usage    task.Usage
+	told     bool // the input is the provider's word
+	final    bool // all of it is
+	began    bool // the provider answers
+	charged  float64
+}
+
+// bytesPerToken is a cautious guess for text in many languages and code.
+const bytesPerToken = 4
+
+var (
+	errSpent = errors.New("the budget of the run is used up")
+	errBusy  = errors.New("too many requests at one time")
+)
+
+// open begins an answer, or says that there is no room for one.
+func (b *Broker) open(a asked, size int64) (*meter, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.spent {
+		return nil, errSpent
+	}
+	if b.inflight >= inflightMost {
+		return nil, errBusy
+	}
+	b.inflight++
+	return &meter{b: b, priced: b.Price != nil && a.model == b.Model, prompt: size / bytesPerToken}, nil
+}
+
+// read puts the meter into an answer's body.
+func (m *meter) read(res *http.Response) {
+	m.began = true
+	m.free = res.Request.URL.Path == "/v1/messages/count_tokens"
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	res.Body = &metered{body: res.Body, meter: m, stream: kind == "text/event-stream"}
+}
+
+// metered is an answer on its way through.
+type metered struct {
+	body   io.ReadCloser
+	meter  *meter
+	stream bool
+	line   []byte // unfinished line of a stream, or the whole of another answer
+	over   bool   // line was too long to be kept
+}
+
+// lineMost bounds what is kept of a line; the last event of a stream repeats the whole answer.
+const lineMost = 8 << 20
+
+// Read passes on what came, after it was counted.
+func (r *metered) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	if n > 0 {
+		r.feed(p[:n])
+	}
+	if err != nil && !r.stream {
+		r.meter.document(r.line)
+	}
+	if r.meter.charge() {
+		return 0, errSpent
+	}
+	return n, err
+}
+
+// Close ends the answer, also in its middle.
+func (r *metered) Close() error { return r.body.Close() }
+
+func (r *metered) feed(p []byte) {
+	if !r.stream {
+		r.keep(p)
+		return
+	}
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			r.keep(p)
+			return
+		}
+		if len(r.line) == 0 {
+			r.meter.event(p[:end])
+		} else {
+			r.keep(p[:end])
+			r.meter.event(r.line)
+		}
+		r.line, r.over = r.line[:0], false
+		p = p[end+1:]
+	}
+	if cap(r.line) > 1<<20 {
+		r.line = nil
+	}
+}
+
+func (r *metered) keep(p []byte) {
+	if r.over || len(r.line)+len(p) > lineMost {
+		r.line, r.over = nil, true
+		return
+	}
+	r.line = append(r.line, p...)
+}
+
+// The fields of a stream's events that carry text, and what tells that an event has something to count.
+var (
+	textFields = [][]byte{[]byte(`"delta":"`), []byte(`"text":"`), []byte(`"partial_json":"`), []byte(`"thinking":"`)}
+	usageField = []byte(`"usage"`)
+	errorField = []byte(`"error"`)
+	dataField  = []byte("data:")
+	deltaWord  = []byte("delta")
+)
+
+// event counts one line of a stream.
+func (m *meter) event(line []byte) {
+	data, ok := bytes.CutPrefix(line, dataField)
+	if !ok {
+		return
+	}
+	if bytes.Contains(data[:min(len(data), 120)], deltaWord) && !bytes.Contains(data, usageField) {
+		for _, field := range textFields {
+			if at := bytes.LastIndex(data, field); at >= 0 {
+				m.streamed += int64(len(data) - at - len(field))
+				return
+			}
+		}
+		return
+	}
+	if bytes.Contains(data, usageField) || bytes.Contains(data, errorField) {
+		m.parse(data)
+	}
+}
+
+// told is what of an event, or of an answer that is no stream, is looked at. Both providers' shapes are in it.
+type told struct {
+	Type    string `json:"type"`
+	Usage   *usage `json:"usage"`
+	Message *struct {
+		Usage *usage `json:"usage"`
+	} `json:"message"`
+	Response *struct {
+		Status string         `json:"status"`
+		Usage  *usage         `json:"usage"`
+		Error  *providerError `json:"error"`
+	} `json:"response"`
+	Error *providerError `json:"error"`
+}
+
+type usage struct {
+	Input        *int64 `json:"input_tokens"`
+	Output       *int64 `json:"output_tokens"`
+	CacheRead    *int64 `json:"cache_read_input_tokens"`
+	CacheWrite   *int64 `json:"cache_creation_input_tokens"`
+	InputDetails struct {
+		Cached int64 `json:"cached_tokens"`
+		Write  int64 `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+}
+
+func (m *meter) parse(data []byte) {
+	var t told
+	if json.Unmarshal(data, &t) != nil {
+		return
+	}
+	switch {
+	case t.Type == "message_start" && t.Message != nil:
+		m.take(t.Message.Usage)
+	case t.Type == "message_delta":
+		m.take(t.Usage)
+		m.final = m.told && t.Usage != nil && t.Usage.Output != nil
+	case t.Response != nil:
+		m.take(t.Response.Usage)
+		m.final = t.Response.Usage != nil
+		if t.Response.Error != nil {
+			m.b.failed(t.Response.Error.failure())
+		}
+	case t.Type == "error" && t.Error != nil:
+		m.b.failed(t.Error.failure())
+	}
+}
+
+// document counts an answer that is no stream.
+func (m *meter) document(data []byte) {
+	var t told
+	if m.final || json.Unmarshal(data, &t) != nil {
+		return
+	}
+	m.take(t.Usage)
+	m.final = t.Usage != nil
+}
+
+// take takes the provider's word over the estimate. Anthropic counts the cache apart from the input, OpenAI within it.
+func (m *meter) take(u *usage) {
+	if u == nil {
+		return
+	}
+	set := func(to *int64, from *int64) {
+		if from != nil && *from >= 0 {
+			*to = *from
+		}
+	}
+	set(&m.usage.OutputTokens, u.Output)
+	set(&m.usage.CacheReadTokens, u.CacheRead)
+	set(&m.usage.CacheWriteTokens, u.CacheWrite)
+	if u.Input == nil {
+		return
+	}
+	m.told = true
+	set(&m.usage.InputTokens, u.Input)
+	if m.b.API == OpenAI {
+		m.usage.CacheReadTokens = min(max(u.InputDetails.Cached, 0), *u.Input)
+		m.usage.CacheWriteTokens = min(max(u.InputDetails.Write, 0), *u.Input-m.usage.CacheReadTokens)
+		m.usage.InputTokens = *u.Input - m.usage.CacheReadTokens - m.usage.CacheWriteTokens
+	}
+}
+
+// now is what has been used so far: the provider's word, else the estimate.
+func (m *meter) now() task.Usage {
+	u := m.usage
+	if !m.told {
+		u.InputTokens = m.prompt
+	}
+	if !m.final {
+		u.OutputTokens = max(u.OutputTokens, m.streamed/bytesPerToken)
+	}
+	return u
+}
+
+// charge adds to the run's cost what the answer cost since the last time, and says whether the budget is used up.
+func (m *meter) charge() bool {
+	if m.b.Price == nil || m.free || !m.began {
+		return false
+	}
+	cost := m.b.Price.of(m.now())
+	m.b.mu.Lock()
+	defer m.b.mu.Unlock()
+	m.b.cost += cost - m.charged
+	m.charged = cost
+	if m.b.BudgetUSD == 0 || m.b.cost < m.b.BudgetUSD {
+		return false
+	}
+	if !m.b.spent {
+		m.b.spent = true
+		if m.b.Spent != nil {
+			go m.b.Spent()
+		}
+	}
+	return true
+}
+
+func (p *Price) of(u task.Usage) float64 {
+	const million = 1e6
+	return (float64(u.InputTokens)*p.Input + float64(u.OutputTokens)*p.Output +
+		float64(u.CacheReadTokens)*p.CacheRead + float64(u.CacheWriteTokens)*p.CacheWrite) / million
+}
+
+// close settles the answer.
+func (m *meter) close() {
+	m.charge()
+	m.b.mu.Lock()
+	m.b.inflight--
+	if !m.began || m.free {
+		m.b.mu.Unlock()
+		return
+	}
+	u := m.now()
+	m.b.usage.InputTokens += u.InputTokens
+	m.b.usage.OutputTokens += u.OutputTokens
+	m.b.usage.CacheReadTokens += u.CacheReadTokens
+	m.b.usage.CacheWriteTokens += u.CacheWriteTokens
+	m.b.unknown = m.b.unknown || !m.priced || !m.final
+	if m.final {
+		m.b.answers++
+		m.b.failure = nil
+	}
+	total := m.b.total()
+	m.b.mu.Unlock()
+	if m.b.Used != nil {
+		m.b.Used(total)
+	}
+}
+
+// total is the usage so far. A cost of which a part is not known is not known.
+func (b *Broker) total() task.Usage {
+	u := b.usage
+	if b.Price != nil && !b.unknown {
+		cost := b.cost
+		u.CostUSD, u.CostKnown = &cost, true
+	}
+	return u
+}
+
+// Usage is what the run has used, nil when the model was never asked.
+func (b *Broker) Usage() *task.Usage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.API == None {
+		return nil
+	}
+	u := b.total()
+	return &u
+}
