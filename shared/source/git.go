@@ -1,0 +1,296 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"companyos/shared/company"
+	"companyos/shared/gitcmd"
+)
+
+// readToken is the one secret that reads a repository.
+const readToken = "GITHUB_READ_TOKEN"
+
+// repository is one git Source that is being read.
+type repository struct {
+	url    string // or the path of a folder
+	config [][2]string
+	pass   []string
+	home   string // empty
+	base   string // a bare repository with the one commit
+	limits Limits
+}
+
+// git reads the text files of a branch's tip, in the order of their paths: of a remote repository, or of one in the
+// operator's folder. Both are fetched into an empty repository first, without anybody's configuration or hooks.
+func (r *Reader) git(ctx context.Context, s company.Source, config config, c *collection) error {
+	scratch, err := os.MkdirTemp("", "company-source-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	g := repository{home: filepath.Join(scratch, "home"), base: filepath.Join(scratch, "base.git"), limits: c.limits}
+	if err := os.Mkdir(g.home, 0o700); err != nil {
+		return err
+	}
+	if err := r.locate(ctx, s, &g); err != nil {
+		return err
+	}
+	ref := "HEAD"
+	if config.Branch != "" {
+		ref = "refs/heads/" + config.Branch
+	}
+	commit, err := g.fetch(ctx, ref)
+	if err != nil {
+		return g.explain(ctx, err, ref)
+	}
+	if err := g.read(ctx, commit, config, c, linker(s.Reference, strings.TrimPrefix(ref, "refs/heads/"))); err != nil {
+		return g.explain(ctx, err, ref)
+	}
+	return nil
+}
+
+// locate finds where the repository is and what may be used to get there.
+func (r *Reader) locate(ctx context.Context, s company.Source, g *repository) (err error) {
+	if !strings.Contains(s.Reference, "://") {
+		return r.locateFolder(s, g)
+	}
+	if err := company.ValidateRepositoryURL(s.Reference, r.GitHosts); err != nil {
+		return unreadable("%s", err.Error())
+	}
+	token := ""
+	switch {
+	case s.CredentialRef == nil:
+	case *s.CredentialRef != readToken || r.Token == nil:
+		return unreadable("The Source needs %s, which this deployment does not use for reading", *s.CredentialRef)
+	default:
+		if token, err = r.Token(ctx); err != nil {
+			return notNow("The Source's credential cannot be read", err)
+		}
+	}
+	g.url, g.pass = s.Reference, gitcmd.Passed()
+	g.config, err = gitcmd.RemoteConfig(s.Reference, token)
+	return err
+}
+
+// locateFolder accepts a repository that is in the operator's folder, also after every link was followed.
+func (r *Reader) locateFolder(s company.Source, g *repository) error {
+	name, err := r.local(s.Reference)
+	if err != nil {
+		return err
+	}
+	root, err := filepath.EvalSymlinks(r.Root)
+	if err != nil {
+		return notNow("The folder of local Sources cannot be opened", err)
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return unreadable("The Source does not exist")
+	}
+	if err != nil {
+		return notNow("The Source cannot be opened", err)
+	}
+	if inside, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(inside) {
+		return errOutside()
+	}
+	g.url, g.config = real, gitcmd.FolderConfig()
+	return nil
+}
+
+// linker says where a file of a repository is for people. The link names the branch, so that it stays when others change.
+func linker(reference, branch string) func(path string) string {
+	if !strings.Contains(reference, "://") {
+		return func(path string) string { return reference + "@" + branch + ":" + path }
+	}
+	base := strings.TrimSuffix(reference, ".git") + "/blob/" + branch + "/"
+	return func(path string) string { return base + path }
+}
+
+// fetch brings the commit that a ref names.
+func (g *repository) fetch(ctx context.Context, ref string) (commit string, err error) {
+	if _, err := g.run(ctx, gitcmd.InitArgs(g.base), nil); err != nil {
+		return "", err
+	}
+	out, err := g.run(ctx, gitcmd.TipArgs(g.url, ref), nil)
+	if err != nil {
+		return "", err
+	}
+	commit, ok := gitcmd.Tip(out, ref)
+	if !ok {
+		return "", errNoRef
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go g.watch(ctx, stop)
+	_, err = g.run(ctx, gitcmd.FetchArgs(g.base, g.url, commit), nil)
+	return commit, err
+}
+
+var (
+	errNoRef    = errors.New("the repository has no such branch")
+	errTooLarge = errors.New("the repository is too large")
+)
+
+// watch ends a fetch that brings more than is taken.
+func (g *repository) watch(ctx context.Context, stop context.CancelCauseFunc) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		var size int64
+		_ = filepath.WalkDir(filepath.Join(g.base, "objects"), func(_ string, e fs.DirEntry, err error) error {
+			if err == nil && e.Type().IsRegular() {
+				if info, err := e.Info(); err == nil {
+					size += info.Size()
+				}
+			}
+			return nil
+		})
+		if size > g.limits.Fetch {
+			stop(errTooLarge)
+			return
+		}
+	}
+}
+
+// file is one entry of a tree that is a file.
+type file struct{ object, path string }
+
+// read takes the files of a commit.
+func (g *repository) read(ctx context.Context, commit string, config config, c *collection, link func(string) string) error {
+	tree, err := g.run(ctx, gitcmd.TreeArgs(g.base, commit), nil)
+	if err != nil {
+		return err
+	}
+	var wanted []file
+	var ask bytes.Buffer
+	size := int64(0)
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(tree), "\x00"), "\x00") {
+		f, bytes, regular := parseEntry(entry)
+		if !config.wants(f.path) {
+			continue
+		}
+		// What is asked for is bounded; binary files among it count too.
+		if !regular || bytes > g.limits.Item || size+bytes > 2*g.limits.Total || len(wanted) >= 2*g.limits.Items {
+			c.skip(f.path)
+			continue
+		}
+		size += bytes
+		wanted = append(wanted, f)
+		fmt.Fprintln(&ask, f.object)
+	}
+	out, err := g.run(ctx, []string{"--git-dir=" + g.base, "cat-file", "--batch", "--buffer"}, &ask)
+	if err != nil {
+		return err
+	}
+	return takeFiles(bufio.NewReader(bytes.NewReader(out)), wanted, c, link)
+}
+
+// parseEntry reads "mode type object size<TAB>path"; a symlink or a submodule is no file.
+func parseEntry(entry string) (f file, size int64, regular bool) {
+	meta, path, _ := strings.Cut(entry, "\t")
+	fields := strings.Fields(meta)
+	if len(fields) != 4 {
+		return file{path: path}, 0, false
+	}
+	size, err := strconv.ParseInt(fields[3], 10, 64)
+	return file{fields[2], path}, size, err == nil && strings.HasPrefix(fields[0], "100")
+}
+
+// takeFiles reads what cat-file prints for the files, in their order.
+func takeFiles(in *bufio.Reader, files []file, c *collection, link func(string) string) error {
+	for _, f := range files {
+		head, err := in.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		fields := strings.Fields(head)
+		if len(fields) != 3 || fields[0] != f.object {
+			return fmt.Errorf("git answered %q for %s", head, f.object)
+		}
+		size, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil || size < 0 {
+			return fmt.Errorf("git answered %q for %s", head, f.object)
+		}
+		content := make([]byte, size)
+		if _, err := io.ReadFull(in, content); err != nil {
+			return err
+		}
+		if _, err := in.Discard(1); err != nil {
+			return err
+		}
+		c.add(f.path, link(f.path), content)
+	}
+	return nil
+}
+
+// maxOutput bounds what git may print: a tree of a million files is no Source.
+const maxOutput = 64 << 20
+
+// run runs git in a process group of its own, which ends with ctx.
+func (g *repository) run(ctx context.Context, args []string, stdin io.Reader) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	out, complaints := &limited{left: maxOutput}, &limited{left: 8 << 10}
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = g.home, stdin, out, complaints
+	cmd.Env = append(gitcmd.Environment(g.home, g.config), g.pass...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	switch cause := context.Cause(ctx); {
+	case err == nil && !out.over:
+		return out.Bytes(), nil
+	case cause != nil:
+		return nil, cause
+	case out.over:
+		return nil, errTooLarge
+	}
+	return nil, fmt.Errorf("git %s: %w: %s", args[0], err, complaints.String())
+}
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	bytes.Buffer
+	left int
+	over bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	keep := p[:min(len(p), l.left)]
+	l.left -= len(keep)
+	l.over = l.over || len(keep) < len(p)
+	_, _ = l.Buffer.Write(keep)
+	return len(p), nil
+}
+
+// explain tells people what kept a repository from being read. What git printed is for the log.
+func (g *repository) explain(ctx context.Context, err error, ref string) error {
+	exit, _ := errors.AsType[*exec.ExitError](err)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return notNow("This process cannot read git Sources: git is not installed", err)
+	case errors.Is(err, errTooLarge):
+		return unreadable("The repository is larger than is read")
+	case errors.Is(err, errNoRef), exit != nil && exit.ExitCode() == 2:
+		return unreadable("The repository has no %s", strings.TrimPrefix(ref, "refs/heads/"))
+	case ctx.Err() != nil:
+		return notNow("The repository did not answer in time", err)
+	}
+	return notNow("The repository cannot be read: it does not exist, needs another credential or does not answer", err)
+}
