@@ -1,12 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"os"
 
+	"companyos/shared/app"
+	"companyos/shared/company"
 	"companyos/shared/executor"
 	"companyos/shared/local"
+	"companyos/shared/source"
+	"companyos/shared/store"
 	"companyos/shared/task"
+	"companyos/shared/wire"
 )
 
 // control are the routes with which a replay holds, breaks and looks into the server.
@@ -24,6 +31,8 @@ func (c *control) routes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /__control__/depth", c.depth)
 	mux.HandleFunc("POST /__control__/starts", c.starts)
 	mux.HandleFunc("POST /__control__/tick", c.tick)
+	mux.HandleFunc("POST /__control__/refresh", c.refresh)
+	mux.HandleFunc("POST /__control__/intake", c.intake)
 }
 
 func answer(w http.ResponseWriter, v any) {
@@ -109,9 +118,84 @@ func (c *control) starts(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *control) tick(w http.ResponseWriter, r *http.Request) {
-	if err := c.company.Sweep(r.Context()); err != nil {
+	done, err := c.company.App.Tick(r.Context())
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	answer(w, map[string]any{})
+	answer(w, map[string]any{"status": done.Status, "output": done, "error": done.Error})
+}
+
+// refresh tidies a Product up.
+func (c *control) refresh(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		ProductID string `json:"product_id"`
+	}
+	if !read(w, r, &in) {
+		return
+	}
+	done, err := c.company.App.Refresh(r.Context(), in.ProductID)
+	if err != nil {
+		answer(w, map[string]any{"error": string(task.KindOf(err)), "detail": err.Error()})
+		return
+	}
+	answer(w, done)
+}
+
+// intake does what a Routine's executor does with a Source: it proposes a Task from all that it reads there.
+func (c *control) intake(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		RoutineID string `json:"routine_id"`
+		ProductID string `json:"product_id"`
+		ProjectID string `json:"project_id"`
+		SourceID  string `json:"source_id"`
+		RunID     string `json:"run_id"`
+		Title     string `json:"title"`
+		Brief     string `json:"brief"`
+		Key       string `json:"key"`
+	}
+	if !read(w, r, &in) {
+		return
+	}
+	proposal := app.Proposal{
+		SourceID: in.SourceID, ProjectID: in.ProjectID, Title: in.Title, Brief: &in.Brief, Key: in.Key, Hashes: map[string]string{},
+	}
+	documents, err := c.company.App.ReadProductSource(r.Context(), in.ProductID, in.SourceID)
+	for _, d := range documents {
+		proposal.Links = append(proposal.Links, d.Link)
+		proposal.Hashes[d.Link] = d.ContentHash
+	}
+	proposed := store.TaskInPlace{}
+	if err == nil {
+		proposed, err = c.company.App.Intake(r.Context(), in.RoutineID, in.ProductID, in.RunID, proposal)
+	}
+	if err != nil {
+		answer(w, map[string]any{"error": string(task.KindOf(err)), "detail": err.Error()})
+		return
+	}
+	record, err := wire.Marshal(wire.NewTask(proposed.Task, false))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	answer(w, json.RawMessage(record))
+}
+
+// automation passes and refuses as the recorded exchanges expect. Ticks come by the control route alone.
+func automation() local.Automation {
+	reader := source.Reader{Root: os.TempDir()}
+	always := func(answer bool) app.Check {
+		return func(context.Context, app.CheckedProposal) (bool, error) { return answer, nil }
+	}
+	return local.Automation{
+		Checks: map[string]app.Check{"always_true": always(true), "always_false": always(false)},
+		ReadSource: func(ctx context.Context, s company.Source) ([]app.Evidence, error) {
+			items, err := reader.Read(ctx, s)
+			out := make([]app.Evidence, len(items))
+			for i, item := range items {
+				out[i] = app.Evidence(item)
+			}
+			return out, err
+		},
+	}
 }
