@@ -18,7 +18,7 @@ import (
 const Container = "sandbox"
 
 // writable are the folders beside the read-only root. They are volumes of the task and end with it.
-var writable = map[string]string{"work": "/work", "tmp": "/tmp"}
+var writable = map[string]string{"sandbox": "/sandbox", "tmp": "/tmp"}
 
 // dropped are Docker's default capabilities but the four that the supervisor needs to hand its agent another uid and
 // to end it: CHOWN, SETUID, SETGID, KILL.
@@ -83,7 +83,7 @@ func (c *Cluster) container(scope constructs.Construct, id string, s setting.Set
 		User:                   jsii.String("0"),
 		Environment:            proxyEnvironment(s.Proxy),
 	})
-	for _, name := range []string{"work", "tmp"} {
+	for _, name := range []string{"sandbox", "tmp"} {
 		c.Task.AddVolume(&awsecs.Volume{Name: jsii.String(name)})
 		container.AddMountPoints(&awsecs.MountPoint{
 			SourceVolume: jsii.String(name), ContainerPath: jsii.String(writable[name]), ReadOnly: jsii.Bool(false),

@@ -2,6 +2,8 @@
 package place
 
 import (
+	"time"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -26,7 +28,7 @@ type Function struct {
 type FunctionProps struct {
 	Zip          string // path of the built zip
 	Description  string
-	Timeout      float64 // seconds
+	Timeout      time.Duration
 	Architecture setting.Architecture
 	LogDays      int
 
@@ -56,7 +58,7 @@ func NewFunction(scope constructs.Construct, id string, p FunctionProps) *Functi
 		Handler:       jsii.String("bootstrap"),
 		Code:          awslambda.Code_FromAsset(jsii.String(p.Zip), nil),
 		MemorySize:    jsii.Number(memory),
-		Timeout:       awscdk.Duration_Seconds(jsii.Number(p.Timeout)),
+		Timeout:       awscdk.Duration_Seconds(jsii.Number(p.Timeout.Seconds())),
 		Role:          role,
 		LogGroup:      logs,
 		RecursiveLoop: loop,

@@ -1,6 +1,8 @@
 package place
 
 import (
+	"time"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
@@ -25,8 +27,8 @@ type Queue struct {
 	Dead awssqs.Queue
 }
 
-// NewQueue makes a queue for a consumer with this timeout in seconds.
-func NewQueue(scope constructs.Construct, id string, timeout float64) *Queue {
+// NewQueue makes a queue for a consumer with this timeout.
+func NewQueue(scope constructs.Construct, id string, timeout time.Duration) *Queue {
 	dead := awssqs.NewQueue(scope, jsii.String(id+"-dead"), &awssqs.QueueProps{
 		RetentionPeriod: awscdk.Duration_Days(jsii.Number(deadDays)),
 		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
@@ -35,7 +37,7 @@ func NewQueue(scope constructs.Construct, id string, timeout float64) *Queue {
 	})
 	live := awssqs.NewQueue(scope, jsii.String(id), &awssqs.QueueProps{
 		RetentionPeriod:   awscdk.Duration_Days(jsii.Number(liveDays)),
-		VisibilityTimeout: awscdk.Duration_Seconds(jsii.Number(visibilityFactor * timeout)),
+		VisibilityTimeout: awscdk.Duration_Seconds(jsii.Number(visibilityFactor * timeout.Seconds())),
 		Encryption:        awssqs.QueueEncryption_SQS_MANAGED,
 		EnforceSSL:        jsii.Bool(true),
 		RemovalPolicy:     awscdk.RemovalPolicy_DESTROY,

@@ -2,23 +2,20 @@ package stack
 
 import (
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
 	"companyos/infra/place"
 	"companyos/infra/setting"
+	"companyos/shared/config"
 )
 
-// Timeouts of the functions in seconds. api's is below the 30 s after which the wake of a start arrives: by then the
-// start has committed or is dead.
+// Timeouts of the functions whose code does not count with them.
 const (
-	apiTimeout      = 25
-	dispatchTimeout = 30
-	executeTimeout  = 900
-	sweepTimeout    = 300
-	migrateTimeout  = 900
+	sweepTimeout   = 5 * time.Minute
+	migrateTimeout = 15 * time.Minute
 )
 
 // What a queue hands over: messages a batch, batches at once.
@@ -43,15 +40,18 @@ func newCompany(app awscdk.App, s setting.Settings, props awscdk.StackProps, cod
 	f := newParts(stack, s, code)
 	network := place.NewNetwork(stack, "network", s)
 	cluster := place.NewCluster(stack, "cluster", s, network)
-	attempts := place.NewQueue(stack, "attempts", dispatchTimeout)
-	work := place.NewQueue(stack, "work", executeTimeout)
+	attempts := place.NewQueue(stack, "attempts", config.DispatchTimeout)
+	work := place.NewQueue(stack, "work", config.ExecuteTimeout)
 	artifacts := place.NewArtifacts(stack, "artifacts")
 	executors := place.NewExecutors(stack, "executors", s)
 	api := place.NewAPI(stack, "http", s.LogDays)
 	issuer := place.NewIssuer(stack, "people", s, api)
 
 	f.connect(s, rows, attempts, work, artifacts, executors)
-	f.api.Set(map[string]*string{"COMPANY_JWT_ISSUER": issuer.Issuer, "COMPANY_JWT_AUDIENCE": issuer.Audience})
+	f.api.Set(map[string]*string{
+		"COMPANY_JWT_ISSUER": issuer.Issuer, "COMPANY_JWT_AUDIENCE": issuer.Audience,
+		"COMPANY_ROLES": jsii.String(s.Roles), "COMPANY_GROUPS_CLAIM": jsii.String(s.GroupsClaim),
+	})
 	for _, fn := range []*place.Function{f.api, f.dispatch} {
 		fn.Set(map[string]*string{"COMPANY_PUBLIC_URL": publicURL(s, api)})
 	}
@@ -67,20 +67,20 @@ func newCompany(app awscdk.App, s setting.Settings, props awscdk.StackProps, cod
 	place.NewTick(stack, "tick", f.sweep)
 
 	watch(stack, s, f, api, attempts, work)
-	outputs(stack, map[string]*string{"Url": publicURL(s, api), "Attempts": attempts.QueueUrl(), "Artifacts": artifacts.BucketName(), "Cluster": cluster.ClusterName()})
+	outputs(stack, map[string]*string{"Url": publicURL(s, api), "ApiId": api.ApiId(), "Attempts": attempts.QueueUrl(), "Artifacts": artifacts.BucketName(), "Cluster": cluster.ClusterName()})
 	return stack
 }
 
 func newParts(stack awscdk.Stack, s setting.Settings, code Code) parts {
-	make := func(name, description string, timeout float64, sendsToItself bool) *place.Function {
+	make := func(name, description string, timeout time.Duration, sendsToItself bool) *place.Function {
 		return place.NewFunction(stack, name, place.FunctionProps{
 			Zip: code.Zips[name], Description: description, Timeout: timeout, Architecture: s.Architecture, LogDays: s.LogDays, SendsToItself: sendsToItself,
 		})
 	}
 	return parts{
-		api:      make("api", "HTTP API: the Company, the sandboxes, the board", apiTimeout, false),
-		dispatch: make("dispatch", "attempts: looks at a run and does what is due", dispatchTimeout, true),
-		execute:  make("execute", "work: runs plain agents and workflows", executeTimeout, true),
+		api:      make("api", "HTTP API: the Company, the sandboxes, the board", config.APITimeout, false),
+		dispatch: make("dispatch", "attempts: looks at a run and does what is due", config.DispatchTimeout, true),
+		execute:  make("execute", "work: runs plain agents and workflows", config.ExecuteTimeout, true),
 		sweep:    make("sweep", "hourly: overdue runs, automation, refresh, retention", sweepTimeout, false),
 		migrate:  make("migrate", "deployment: schema migrations", migrateTimeout, false),
 	}
@@ -97,6 +97,8 @@ func (f parts) connect(s setting.Settings, rows *place.Database, attempts, work 
 		rows.Serves(fn, name)
 		fn.Set(limits(s))
 	}
+	days := jsii.String(strconv.Itoa(s.RetentionDays))
+	f.sweep.Set(map[string]*string{"COMPANY_RETENTION_DAYS": days, "COMPANY_AUTOMATION_HISTORY_RETENTION_DAYS": days})
 	rows.Migrates(f.migrate)
 	executors.Given(f.api, f.dispatch, f.execute, f.sweep)
 	attempts.Sends("COMPANY_ATTEMPTS_QUEUE_URL", f.api, f.dispatch, f.execute, f.sweep)
@@ -109,28 +111,19 @@ func (f parts) connect(s setting.Settings, rows *place.Database, attempts, work 
 	place.ReadSecrets(s.SecretsPrefix, f.api, f.execute)
 }
 
-// limits are the settings that every function reads alike.
+// limits are the settings that every function on runs reads alike.
 func limits(s setting.Settings) map[string]*string {
 	return map[string]*string{
-		"COMPANY_ROLES":                             jsii.String(s.Roles),
-		"COMPANY_GROUPS_CLAIM":                      jsii.String(s.GroupsClaim),
-		"COMPANY_MAX_SANDBOXES":                     jsii.String(strconv.Itoa(s.MaxSandboxes)),
-		"COMPANY_MAX_PENDING":                       jsii.String(strconv.Itoa(s.MaxPending)),
-		"COMPANY_GIT_HOSTS":                         jsii.String(s.GitHosts),
-		"COMPANY_RETENTION_DAYS":                    jsii.String(strconv.Itoa(s.RetentionDays)),
-		"COMPANY_AUTOMATION_HISTORY_RETENTION_DAYS": jsii.String(strconv.Itoa(s.RetentionDays)),
+		"COMPANY_MAX_SANDBOXES": jsii.String(strconv.Itoa(s.MaxSandboxes)),
+		"COMPANY_MAX_PENDING":   jsii.String(strconv.Itoa(s.MaxPending)),
+		"COMPANY_GIT_HOSTS":     jsii.String(s.GitHosts),
 	}
 }
 
-// publicURL is where people and sandboxes reach the API: its own address, or a given one, in which {api} stands for the
-// HTTP API's id.
+// publicURL is where people and sandboxes reach the API: its own address, or a given one.
 func publicURL(s setting.Settings, api *place.API) *string {
-	before, after, named := strings.Cut(s.PublicURL, "{api}")
-	switch {
-	case s.PublicURL == "":
+	if s.PublicURL == "" {
 		return api.URL()
-	case named:
-		return awscdk.Fn_Join(jsii.String(""), &[]*string{jsii.String(before), api.ApiId(), jsii.String(after)})
 	}
 	return jsii.String(s.PublicURL)
 }

@@ -1,0 +1,83 @@
+# Sourced by the scripts of this repository: finds or installs what they need, below .tools. Nothing is taken from a
+# container registry.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+tools=$root/.tools
+mkdir -p "$tools"
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION="${JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION:-20}"
+
+say() { echo "$*" >&2; }
+
+# host_arch: this machine's architecture in Go's words.
+host_arch() {
+  case $(uname -m) in
+    x86_64) echo amd64 ;;
+    aarch64 | arm64) echo arm64 ;;
+    *) say "no support for $(uname -m)"; return 1 ;;
+  esac
+}
+
+# venv NAME PACKAGE…: the programs of a Python environment, made once for these packages.
+venv() {
+  local dir=$tools/$1
+  shift
+  if [ "$(cat "$dir/.packages" 2>/dev/null || true)" != "$*" ]; then
+    say "installing $* (once)"
+    rm -rf "$dir"
+    python3 -m venv "$dir"
+    "$dir/bin/pip" install --quiet --disable-pip-version-check "$@" >&2
+    echo "$*" >"$dir/.packages"
+  fi
+  echo "$dir/bin"
+}
+
+# cdk_cli: the CDK's command. A later major version does not read what this CDK writes.
+cdk_cli() {
+  local version=2.1148.1 dir=$tools/cdk
+  if [ "$(cat "$dir/.version" 2>/dev/null || true)" != $version ]; then
+    say "installing aws-cdk@$version (once)"
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    npm install --silent --no-fund --no-audit --prefix "$dir" "aws-cdk@$version" >&2
+    echo $version >"$dir/.version"
+  fi
+  echo "$dir/node_modules/.bin/cdk"
+}
+
+# packages NAME…: Debian packages that are not there yet; needs root.
+packages() {
+  local name missing=()
+  for name in "$@"; do
+    dpkg -s "$name" >/dev/null 2>&1 || missing+=("$name")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  say "installing ${missing[*]} (once)"
+  apt-get update -qq >&2
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# docker_up: an engine that answers. Where none does, one is installed and started; needs root.
+docker_up() {
+  docker info >/dev/null 2>&1 && return
+  command -v dockerd >/dev/null || packages docker.io iptables
+  local options
+  # The second is for machines whose kernel has no overlay file system to give.
+  for options in "" "--storage-driver=vfs"; do
+    say "starting dockerd $options"
+    # shellcheck disable=SC2086
+    nohup dockerd $options >"$tools/dockerd.log" 2>&1 </dev/null &
+    local pid=$! i
+    for i in $(seq 60); do
+      docker info >/dev/null 2>&1 && return
+      kill -0 $pid 2>/dev/null || break
+      sleep 1
+    done
+    kill $pid 2>/dev/null || true
+  done
+  say "no container engine answers and dockerd does not start; see $tools/dockerd.log"
+  return 1
+}
+
+# bridge: this machine's address as containers see it; it answers on the machine too.
+bridge() { docker network inspect bridge --format '{{(index .IPAM.Config 0).Gateway}}'; }
