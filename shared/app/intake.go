@@ -45,7 +45,7 @@ func (c *Company) Intake(ctx context.Context, routineID, productID, runID string
 	if there, ok, err := c.DB.TaskByDedupeKey(ctx, productID, key); err != nil || ok {
 		return there, err
 	}
-	read, err := c.readProductSource(ctx, productID, p.SourceID)
+	read, err := c.ReadProductSource(ctx, productID, p.SourceID)
 	if err != nil {
 		return store.TaskInPlace{}, err
 	}
@@ -126,8 +126,9 @@ func (p *Proposal) evidence(read []Evidence, runID string) ([]json.RawMessage, e
 	return out, nil
 }
 
-// readProductSource reads a Source that has to be one of the Product's.
-func (c *Company) readProductSource(ctx context.Context, productID, sourceID string) ([]Evidence, error) {
+// ReadProductSource reads a Source that has to be one of the Product's. KindNotFound otherwise, KindUnavailable where it
+// cannot be read now.
+func (c *Company) ReadProductSource(ctx context.Context, productID, sourceID string) ([]Evidence, error) {
 	if c.Config.ReadSource == nil {
 		return nil, task.Unavailable("sources_unreadable", "Sources cannot be read by this process", nil)
 	}
@@ -156,7 +157,7 @@ func (c *Company) evidenceHolds(ctx context.Context, productID string, raw []jso
 	read := map[string]map[string]string{}
 	for _, item := range items {
 		if read[item.SourceID] == nil {
-			documents, err := c.readProductSource(ctx, productID, item.SourceID)
+			documents, err := c.ReadProductSource(ctx, productID, item.SourceID)
 			if task.KindOf(err) == task.KindNotFound {
 				return false, nil
 			}

@@ -89,7 +89,7 @@ func (t *RoutineTools) ReadSource(ctx context.Context, sourceID string) ([]Evide
 	if err := t.allow(ctx, "sources:read"); err != nil {
 		return nil, t.note(ctx, err)
 	}
-	read, err := t.c.readProductSource(ctx, t.routine.ProductID, sourceID)
+	read, err := t.c.ReadProductSource(ctx, t.routine.ProductID, sourceID)
 	return read, t.note(ctx, err)
 }
 

@@ -15,7 +15,8 @@ const overdueAfter = time.Minute
 const sweepRuns = 500
 
 // Sweep does what nobody else does in time: it wakes the runs whose message was lost, gives the children of archived and
-// restored parents their rows, fires the Routines whose time has come, and forgets old answers. Its parts do not depend on each other.
+// restored parents their rows, fires the Routines whose time has come, forgets old answers and reads the executors again. Its
+// parts do not depend on each other.
 func (c *Company) Sweep(ctx context.Context) error {
 	now, err := c.DB.Now(ctx)
 	if err != nil {
@@ -25,6 +26,7 @@ func (c *Company) Sweep(ctx context.Context) error {
 	_, catchUp := c.CatchUp(ctx, now.Add(-catchUpAfter))
 	fire := c.FireDue(ctx)
 	_, forget := c.ForgetAnswers(ctx)
+	_ = c.ReloadExecutors(ctx) // the log says what is wrong with them; the ones before stay in use
 	return errors.Join(wake, catchUp, fire, forget)
 }
 
