@@ -71,26 +71,19 @@ func playRole(role string) int {
 		for _, u := range args {
 			fmt.Println(getURL(u))
 		}
-	case "spawn": // runs /bin/true so many times
-		n, err := strconv.Atoi(args[0])
-		for range n {
-			if err == nil {
-				err = exec.Command("/bin/true").Run()
-			}
-		}
-		if err != nil {
-			fmt.Println(err)
-			return 1
-		}
+	case "run": // runs the rest so many times and prints the processor time that took, in nanoseconds
+		return runRole(args)
 	case "calls": // makes a system call so many times
 		n, err := strconv.Atoi(args[1])
 		nr, ok := map[string]uintptr{"read": unix.SYS_READ, "getppid": unix.SYS_GETPPID, "ioctl": unix.SYS_IOCTL}[args[0]]
 		if err != nil || !ok {
 			return 2
 		}
+		begin := time.Now()
 		for range n {
 			_, _, _ = unix.RawSyscall(nr, ^uintptr(0), 0, 0)
 		}
+		fmt.Println(time.Since(begin).Nanoseconds() / int64(max(n, 1)))
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "touch":
@@ -172,6 +165,25 @@ func dialErrno(a string) string {
 		return unix.ErrnoName(err.(unix.Errno))
 	}
 	return "ok"
+}
+
+func runRole(args []string) int {
+	n, err := strconv.Atoi(args[0])
+	for range n {
+		if err == nil {
+			err = exec.Command(args[1], args[2:]...).Run()
+		}
+	}
+	var u unix.Rusage
+	if err == nil {
+		err = unix.Getrusage(unix.RUSAGE_CHILDREN, &u)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println(u.Utime.Nano() + u.Stime.Nano())
+	return 0
 }
 
 // getURL is a page, or why there is none.
