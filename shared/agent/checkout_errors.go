@@ -17,7 +17,7 @@ var gitSays = []struct {
 	kind  task.EndKind
 	say   string
 }{
-	{[]string{"No space left on device", "Disk quota exceeded"}, task.EndStorageFull, "The sandbox's disk is full."},
+	{[]string{"No space left on device", "Out of diskspace", "Disk quota exceeded"}, task.EndStorageFull, "The sandbox's disk is full."},
 	{
 		[]string{"could not read Username", "Authentication failed", "returned error: 401", "returned error: 403", "Invalid username or password"},
 		task.EndRepositoryUnauthorized,

@@ -32,9 +32,12 @@ func (c *checkout) inspect(ctx context.Context, commit string) ([]warning, error
 	if tree.bytes > c.maxBytes {
 		return nil, c.tooLarge()
 	}
-	pointers, err := c.pointers(ctx, tree.small)
-	if err != nil {
-		return nil, err
+	var pointers []string
+	if tree.attributes { // without them a pointer is an ordinary file, to git as well
+		var err error
+		if pointers, err = c.pointers(ctx, tree.small); err != nil {
+			return nil, err
+		}
 	}
 	var warnings []warning
 	if len(tree.submodules) > 0 {
@@ -64,6 +67,7 @@ type treeEntry struct {
 type treeReader struct {
 	bytes      int64
 	submodules []string
+	attributes bool        // there is a .gitattributes
 	small      []treeEntry // what may be a pointer of Git LFS
 	rest       []byte
 }
@@ -99,6 +103,7 @@ func (t *treeReader) entry(line string) error {
 		return fmt.Errorf("ls-tree printed %q", line)
 	}
 	t.bytes += size
+	t.attributes = t.attributes || path == ".gitattributes" || strings.HasSuffix(path, "/.gitattributes")
 	if fields[0] != "120000" && size >= lfsShortest && size < lfsLongest {
 		t.small = append(t.small, treeEntry{object: fields[2], path: path})
 	}

@@ -309,11 +309,12 @@ func TestCheckoutRunsNothing(t *testing.T) {
 func TestGitSays(t *testing.T) {
 	t.Parallel()
 	tests := map[string]task.EndKind{
-		"error: unable to write file x: No space left on device\nfatal: unable to write":       task.EndStorageFull,
-		"fatal: write error: Disk quota exceeded":                                              task.EndStorageFull,
-		"fatal: could not read Username for 'https://github.com': terminal prompts disabled":   task.EndRepositoryUnauthorized,
-		"remote: Repository not found.\nfatal: repository 'https://github.com/o/r/' not found": task.EndRepositoryNotFound,
-		"fatal: remote error: upload-pack: not our ref 0123":                                   task.EndCommitMissing,
+		"error: unable to write file x: No space left on device\nfatal: unable to write":                       task.EndStorageFull,
+		"error: unable to write file big\nfatal: sha1 file '/w/.git/index.lock' write error. Out of diskspace": task.EndStorageFull,
+		"fatal: write error: Disk quota exceeded":                                                              task.EndStorageFull,
+		"fatal: could not read Username for 'https://github.com': terminal prompts disabled":                   task.EndRepositoryUnauthorized,
+		"remote: Repository not found.\nfatal: repository 'https://github.com/o/r/' not found":                 task.EndRepositoryNotFound,
+		"fatal: remote error: upload-pack: not our ref 0123":                                                   task.EndCommitMissing,
 		"fatal: something else": task.EndInternal,
 	}
 	for stderr, want := range tests {
