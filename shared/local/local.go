@@ -84,7 +84,7 @@ type Company struct {
 const (
 	shutdown       = 10 * time.Second
 	sweepEvery     = time.Minute
-	dispatchWithin = time.Minute
+	dispatchWithin = 15 * time.Second // a process starts in milliseconds
 	largestBlob    = 1 << 30
 )
 
