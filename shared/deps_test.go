@@ -20,7 +20,7 @@ var pure = map[string][]string{
 // withoutAWS are programs and packages that must not link the AWS SDK.
 var withoutAWS = []string{
 	"functions/local", "functions/sandbox", "shared/task", "shared/company", "shared/store", "shared/app", "shared/api",
-	"shared/agent", "shared/wire", "shared/executor", "shared/queue", "shared/blob", "shared/sandbox",
+	"shared/agent", "shared/wire", "shared/executor", "shared/queue", "shared/blob", "shared/sandbox", "shared/notify",
 }
 
 // layers: who may not be imported by whom. Imports go down only.
