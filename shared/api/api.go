@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"companyos/shared/app"
 	"companyos/shared/task"
 	"companyos/shared/wire"
@@ -33,6 +35,8 @@ type server struct {
 	mux      *http.ServeMux
 	methods  []string // all that the table has
 	handlers map[string]handler
+	tools    []tool // for agents
+	schemas  *mcp.SchemaCache
 }
 
 // request is a checked request: authenticated, its query and size right.
@@ -57,7 +61,7 @@ func New(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &server{Config: c, mux: http.NewServeMux()}
+	s := &server{Config: c, mux: http.NewServeMux(), tools: toolTable(), schemas: mcp.NewSchemaCache()}
 	s.handlers = s.table()
 	seen := map[string]bool{}
 	for i := range wire.Routes {
@@ -132,6 +136,9 @@ func (s *server) table() map[string]handler {
 		"routines.pause":   s.pauseRoutine,
 		"routines.resume":  s.resumeRoutine,
 		"routines.runs":    s.routineRuns,
+
+		"executors": s.listExecutors,
+		"mcp":       s.mcp,
 
 		"runs.get":    s.getRun,
 		"runs.cancel": s.cancelRun,

@@ -173,6 +173,8 @@ func (s *server) authorize(r *request) (err error) {
 	case wire.CallerSandbox:
 		r.token, err = sandboxToken(r.Request, r.route.Name)
 		return err
+	case wire.CallerAgent:
+		return s.agentCaller(r)
 	case wire.CallerPerson:
 	}
 	if r.caller, err = s.Auth.Person(r.Request); err != nil {

@@ -60,8 +60,10 @@ func TestSetupRefusals(t *testing.T) {
 	t.Parallel()
 	c := setup(t)
 	routine := map[string]any{"name": "r", "executor_type": "agent", "executor_id": "writer", "instructions": "do"}
-	granted := map[string]any{"name": "r", "executor_type": "agent", "executor_id": "writer", "instructions": "do",
-		"auto_accept": map[string]any{"executor_type": "agent", "executor_id": "writer", "limits": map[string]any{"expires_at": 99}}}
+	granted := map[string]any{
+		"name": "r", "executor_type": "agent", "executor_id": "writer", "instructions": "do",
+		"auto_accept": map[string]any{"executor_type": "agent", "executor_id": "writer", "limits": map[string]any{"expires_at": 99}},
+	}
 	git := map[string]any{"type": "git", "reference": repository}
 	without := func(scopes ...string) []string {
 		return slices.DeleteFunc(slices.Clone(everything), func(s string) bool { return slices.Contains(scopes, s) })
@@ -78,8 +80,12 @@ func TestSetupRefusals(t *testing.T) {
 		{everything, map[string]any{"name": "x", "user_id": "eve"}, 422, `["body","user_id"]`},
 		{everything, map[string]any{"name": "x", "more": 1}, 422, "extra_forbidden"},
 		{everything, map[string]any{"name": "x", "metadata": map[string]any{"archive_window_days": -1}}, 422, "metadata.archive_window_days must be a nonnegative integer"},
-		{everything, map[string]any{"name": "x", "sources": []any{git, map[string]any{"type": "website", "reference": "http://127.0.0.1"}}}, 422,
-			`"loc":["body","sources",1],"msg":"Value error, Website Sources cannot read private network addresses"`},
+		{
+			everything,
+			map[string]any{"name": "x", "sources": []any{git, map[string]any{"type": "website", "reference": "http://127.0.0.1"}}},
+			422,
+			`"loc":["body","sources",1],"msg":"Value error, Website Sources cannot read private network addresses"`,
+		},
 		{everything, map[string]any{"name": "x", "routines": []any{granted}}, 422, "Authorize automatic acceptance through the Routine API"},
 		{without("products:write"), map[string]any{"name": "x"}, 403, "Required scope(s): products:write"},
 		{without("sources:write"), map[string]any{"name": "x", "sources": []any{git}}, 403, "Required scope(s): sources:write"},

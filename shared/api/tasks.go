@@ -14,12 +14,7 @@ import (
 
 // taskRecord shows a Task; whether it is sandboxed is what the registry says now of the executor that it names.
 func (s *server) taskRecord(t store.TaskInPlace) wire.Task {
-	sandboxed := false
-	if t.ExecutorID != nil {
-		agent, ok := s.Company.Executors.Registry().Agent(*t.ExecutorID)
-		sandboxed = ok && agent.Sandboxed()
-	}
-	return wire.NewTask(t.Task, sandboxed)
+	return wire.NewTask(t.Task, s.Company.Sandboxed(&t.Task))
 }
 
 func (s *server) listTasks(ctx context.Context, _ http.ResponseWriter, r *request) (any, error) {

@@ -10,6 +10,7 @@ const (
 	CallerPublic  Caller = "public"  // anybody, without a token
 	CallerPerson  Caller = "person"  // a person's token with the route's scopes
 	CallerSandbox Caller = "sandbox" // a launch or session token; a person's token opens none of these
+	CallerAgent   Caller = "agent"   // a person's token, or the session token of a run that works; each tool has its scope
 )
 
 // Sizes of request bodies, in bytes.
@@ -116,7 +117,10 @@ var Routes = []Route{
 
 	get("runs.get", "/company/runs/{run_id}", tasksRead, "one run", nil, Run{}),
 	post("runs.cancel", "/company/runs/{run_id}/cancel", tasksWrite, "end a run; needs the right to run its executor", nil, http.StatusOK, struct{}{}),
+	get("executors", "/company/executors", tasksRead, "list the executors, with why one cannot be used now", Params{paramProductID}, Executors{}),
 	get("attention", "/company/attention", tasksRead, "count what waits for a person, and list it, longest waiting first", Params{paramProductID, paramLimit, paramPage}, Attention{}),
+
+	{Name: "mcp", Method: http.MethodPost, Pattern: "/mcp", Caller: CallerAgent, Does: "tools for agents (Model Context Protocol, streamable HTTP)", MaxBody: maxBody, Status: http.StatusOK},
 
 	public("openapi", "/openapi.json", "this description", "application/json"),
 	public("docs", "/docs", "this description, to read", "text/html; charset=utf-8"),
