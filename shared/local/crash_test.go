@@ -85,7 +85,7 @@ func TestKill(t *testing.T) {
 }
 
 // newProgramIn is newProgram with a folder that the agent's user may write to.
-func newProgramIn(t *testing.T) *program {
+func newProgramIn(t testing.TB) *program {
 	t.Helper()
 	shared := t.TempDir()
 	for dir := shared; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
@@ -106,7 +106,7 @@ func newProgramIn(t *testing.T) *program {
 	return p
 }
 
-func write(t *testing.T, path string) {
+func write(t testing.TB, path string) {
 	t.Helper()
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
 		t.Fatal(err)

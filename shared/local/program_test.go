@@ -22,7 +22,7 @@ import (
 
 // program is functions/local as its users run it, on a folder of this test.
 type program struct {
-	t      *testing.T
+	t      testing.TB
 	bin    string
 	folder string
 	addr   string
@@ -79,7 +79,7 @@ var build = sync.OnceValues(func() (string, error) {
 })
 
 // newProgram makes a folder with a git repository and executors whose script every attempt of engineer plays.
-func newProgram(t *testing.T, script string) *program {
+func newProgram(t testing.TB, script string) *program {
 	t.Helper()
 	bin, err := build()
 	if err != nil {
@@ -208,8 +208,8 @@ func (p *program) accepted() wire.Task {
 	return must(p.client.MoveTask(ctx, t.ID, wire.TaskTransition{Target: task.StatusReady, Reason: "go", ExecutorType: &kind, ExecutorID: &id}))(p.t)
 }
 
-func must[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
