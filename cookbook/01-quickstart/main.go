@@ -20,9 +20,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox" {
-		os.Exit(agent.Main(os.Args[2:]))
-	}
+	agent.Reenter()
 	verbose := flag.Bool("v", false, "show the log of the Company")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

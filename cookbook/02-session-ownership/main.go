@@ -24,9 +24,7 @@ import (
 const executors = "workflows:\n  - {id: release-notes, steps: [collect, write]}\n"
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox" {
-		os.Exit(agent.Main(os.Args[2:]))
-	}
+	agent.Reenter()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); err != nil {

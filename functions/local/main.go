@@ -17,9 +17,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox" {
-		os.Exit(agent.Main(os.Args[2:]))
-	}
+	agent.Reenter()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -6,8 +6,10 @@ import (
 	"os"
 
 	"companyos/shared/agent"
+	"companyos/shared/netlock"
 )
 
 func main() {
+	netlock.Main()
 	os.Exit(agent.Main(os.Args[1:]))
 }

@@ -15,10 +15,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"companyos/shared/agent/broker"
 	"companyos/shared/agent/redact"
 	"companyos/shared/gitcmd"
 	"companyos/shared/task"
@@ -39,6 +41,7 @@ type Config struct {
 	MaxLog      int64         // bytes; 8 MiB
 	StopGrace   time.Duration // from SIGTERM to the last report; 25 s, below what launchers wait before SIGKILL
 	Patience    time.Duration // with a git host that does not answer; 60 s
+	SaveEvery   time.Duration // between two saved patches; 30 s
 	HTTP        *http.Client
 	Now         func() time.Time
 	Log         *slog.Logger
@@ -71,17 +74,27 @@ func set[T comparable](value *T, fallback T) {
 // supervisor is one launch in progress.
 type supervisor struct {
 	Config
-	client  *wire.SandboxClient
-	work    wire.Work
-	secrets map[string]string
-	redact  *redact.Redactor
-	git     git
-	layout  layout
-	log     *runLog
-	events  *reporter
+	client   *wire.SandboxClient
+	work     wire.Work
+	secrets  map[string]string
+	redact   *redact.Redactor
+	git      git
+	layout   layout
+	log      *runLog
+	events   *reporter
+	end      func(cause error) // ends the work
+	children *children
+	refusals refusals
 
-	commit    string // once the workspace stands
-	resumed   bool
+	harness Harness
+	cli     cli
+	broker  *broker.Broker
+	lock    string // what holds the agent's network, for people
+	cell    *cell  // once the agent may be started
+
+	commit    string    // once the workspace stands
+	earlier   *restored // the conversation that was put back
+	saved     *wire.ResultArtifact
 	artifacts []artifact
 }
 
@@ -97,15 +110,17 @@ var (
 // process: everything below it is ended with the agent.
 func Run(ctx context.Context, c Config) Exit {
 	c.defaults()
-	s := &supervisor{Config: c, client: wire.NewSandboxClient(c.API, c.HTTP)}
+	s := &supervisor{Config: c, client: wire.NewSandboxClient(c.API, c.HTTP), children: &children{pids: map[int]bool{}}}
 	claimed, failed := claim(ctx, s.client, c.Token, c.Instance)
 	if failed != nil {
 		return *failed
 	}
 	s.work, s.secrets = claimed.Work, claimed.Secrets
 	values := []string{c.Token, claimed.Session}
-	for _, value := range claimed.Secrets {
-		values = append(values, value)
+	for name, value := range claimed.Secrets {
+		if !strings.HasSuffix(name, baseURLSuffix) { // an address
+			values = append(values, value)
+		}
 	}
 	s.redact = redact.New(values...)
 	s.Log = s.Log.With("run_id", s.work.RunID, "task_id", s.work.TaskID, "launch", s.work.Launch)
@@ -132,6 +147,7 @@ func (s *supervisor) launch(ctx context.Context) Exit {
 	s.events = newReporter(s.client, s.redact, s.Now, s.Log)
 	s.events.cancelled = func() { end(errCancelled) }
 	s.events.fenced = func(err error) { end(err) }
+	s.end, s.refusals.emit = end, s.events.add
 	sending, stopSending := context.WithCancel(reports)
 	defer stopSending()
 
@@ -181,15 +197,20 @@ func (s *supervisor) prepareDirs() (err error) {
 	if s.log, err = newRunLog(filepath.Join(s.layout.private, "log"), s.MaxLog, s.redact); err != nil {
 		return err
 	}
+	// The lock's self-test makes its files here: the root of a container is read-only.
+	if err := os.Setenv("TMPDIR", s.layout.probe); err != nil {
+		return err
+	}
 	path, err := exec.LookPath("git")
 	if err != nil {
 		return failuref(task.EndInternal, err, "The sandbox has no git.")
 	}
-	s.git = git{path: path, home: s.layout.empty, user: s.Agent, pass: gitcmd.Passed()}
+	s.git = git{path: path, home: s.layout.empty, user: s.Agent, own: s.children, pass: gitcmd.Passed()}
 	return nil
 }
 
-// phases is the work: checkout, the API's word, what the earlier attempt left, the agent.
+// phases is the work: checkout, the API's word, what the earlier attempt left, the agent. The lock is tested while the
+// checkout is made.
 func (s *supervisor) phases(ctx context.Context) (Outcome, error) {
 	if err := s.prepareDirs(); err != nil {
 		return Outcome{}, err
@@ -197,15 +218,16 @@ func (s *supervisor) phases(ctx context.Context) (Outcome, error) {
 	if s.work.Repository == nil {
 		return Outcome{}, failuref(task.EndInternal, nil, "The work names no repository.")
 	}
-	harness, ok := harnesses()[s.work.Harness]
-	if !ok {
-		return Outcome{}, failuref(task.EndHarnessMissing, nil, "This sandbox has no harness %q.", s.work.Harness)
+	if err := s.equip(); err != nil {
+		return Outcome{}, err
 	}
+	defer s.broker.Shut()
 	limit := s.work.Limits.Prepare.Duration()
 	preparing, done := withLimit(ctx, limit, &EndError{
 		Kind: task.EndCheckoutTimeout, Limit: LimitPrepare, Text: fmt.Sprintf("The checkout did not end within the prepare limit of %s.", limit),
 	})
 	defer done()
+	testing := s.testLock(preparing)
 	warnings, err := s.checkout(preparing)
 	if err != nil {
 		return Outcome{}, err
@@ -217,7 +239,14 @@ func (s *supervisor) phases(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return s.agent(ctx, harness, input)
+	if s.cell, err = s.enclose(<-testing); err != nil {
+		return Outcome{}, brokenOff(preparing, err)
+	}
+	s.git.cell = s.cell
+	if err := s.layout.hand(s.Agent); err != nil {
+		return Outcome{}, err
+	}
+	return s.agent(ctx, input)
 }
 
 // checkout makes the workspace, with the one credential that is meant for it.
@@ -279,33 +308,6 @@ func (s *supervisor) preparing() wire.Event {
 		e.URL, e.Branch = s.work.Repository.URL, s.work.Repository.Branch
 	}
 	return e
-}
-
-// agent runs the harness.
-func (s *supervisor) agent(ctx context.Context, harness Harness, input []byte) (Outcome, error) {
-	command, err := harness.Command(HarnessInput{
-		Self: s.Self, RunID: s.work.RunID, Attempt: s.work.Attempt, Session: s.work.SessionID, Resume: s.resumed,
-		Model: s.work.Model, Instructions: s.work.Instructions, Input: input, Home: s.layout.home, Workspace: s.layout.workspace,
-	})
-	if err != nil {
-		return Outcome{}, err
-	}
-	t := turn{
-		self: s.Self, user: s.Agent, dir: s.layout.workspace, env: s.agentEnvironment(), parser: harness.Parser(),
-		run: s.work.Limits.Run.Duration(), idle: s.work.Limits.Idle.Duration(), emit: s.events.add, log: s.log, grace: s.grace,
-	}
-	return t.play(ctx, command)
-}
-
-// agentEnvironment is everything that the agent gets to know from its environment.
-func (s *supervisor) agentEnvironment() []string {
-	env := []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + s.layout.home, "TMPDIR=" + s.layout.scratch, "LANG=C.UTF-8", "USER=agent", "LOGNAME=agent",
-	}
-	if s.Mark != "" {
-		env = append(env, EnvLaunch+"="+s.Mark)
-	}
-	return env
 }
 
 // limitGrace is how long an agent that overstepped a limit has to end by itself.

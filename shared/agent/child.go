@@ -22,6 +22,8 @@ type child struct {
 	dir    string
 	env    []string
 	user   *User // nil: the supervisor's own
+	cell   *cell // once there was an agent: whatever looks at its files runs as it does, under the lock
+	own    *children
 	stdin  io.Reader
 	stdout io.Writer // nil: what it prints is in the answer of run
 }
@@ -49,7 +51,11 @@ const stderrLimit = 8 << 10
 
 // run runs the child and returns its output, where stdout is nil. Errors: *childError, the cause of ctx's end in it.
 func (c child) run(ctx context.Context) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
+	in := c.cell
+	if in == nil {
+		in = &cell{user: c.user, own: c.own}
+	}
+	cmd := in.command(ctx, c.args)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin
 	var out bytes.Buffer
 	cmd.Stdout = c.stdout
@@ -58,7 +64,6 @@ func (c child) run(ctx context.Context) ([]byte, error) {
 	}
 	complaints := &tail{limit: stderrLimit}
 	cmd.Stderr = complaints
-	cmd.SysProcAttr = attributes(c.user)
 	// git has children of its own (git-remote-https, index-pack), which hold the pipes.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

@@ -13,6 +13,7 @@ const (
 	LimitRun     = "run"
 	LimitIdle    = "idle"
 	LimitOutput  = "output"
+	LimitBudget  = "budget"
 )
 
 // EndError ends a run with a kind. Its text is for people and goes into the result.

@@ -1,8 +1,7 @@
 package agent
 
 import (
-	"path/filepath"
-
+	"companyos/shared/agent/broker"
 	"companyos/shared/task"
 	"companyos/shared/wire"
 )
@@ -10,42 +9,57 @@ import (
 // Harness drives one kind of agent: a program that gets a prompt on its standard input and prints its stream on its
 // standard output.
 type Harness interface {
-	// Name is the harness as executors name it.
-	Name() string
-	// Command says what to start. Errors: *EndError of kind harness_missing, or failed for an input it cannot use.
+	// Profile says what it needs and how it keeps a conversation.
+	Profile() Profile
+	// Command says what to start. Errors: *EndError of kind failed for an input that it cannot use.
 	Command(in HarnessInput) (Command, error)
 	// Parser makes a reader of one process's output.
-	Parser() Parser
+	Parser(in HarnessInput) Parser
+}
+
+// Profile is what a harness is.
+type Profile struct {
+	Program  string     // of the command line, found in PATH; empty: this program itself
+	Tested   string     // the version that this build was tested with
+	API      broker.API // of the model; None: it works without one, and may run without a lock
+	Key      string     // the secret that holds the model's key
+	BaseURL  string     // the secret that names another address of the provider's API
+	Upstream string     // the provider's own
+
+	conversation conversation
 }
 
 // HarnessInput is one turn to be done.
 type HarnessInput struct {
 	Self         []string // the command that re-executes this program
+	Program      string   // the path of Profile.Program
 	RunID        string
 	Attempt      int
-	Session      string // the Task's session id
-	Resume       bool   // the transcript of the earlier attempts is in place
+	Session      string // of the harness: the one to continue, or the one to begin
+	Resume       bool   // the conversation of the earlier attempts is in place
+	History      string // what was said in one that cannot be continued
 	Model        string
 	Instructions string
 	Input        []byte // the frozen input of the attempt, JSON
-	Home         string // of the agent's user, made afresh for this attempt
+	Home         string // of the agent's user, made afresh
 	Workspace    string
+	Broker       string // its URL, where the model is
+	Token        string // what opens it
+	Proxy        string // the way to the declared hosts, empty for none
 }
-
-// Transcript is where a harness of ours keeps the conversation, below the agent's home.
-func (in HarnessInput) Transcript() string { return filepath.Join(in.Home, "transcript.jsonl") }
 
 // Command is a harness's program.
 type Command struct {
 	Args  []string
 	Env   []string // beside the agent's own environment
 	Stdin []byte
+	Files map[string]string // written below the home before it starts
 }
 
-// Parser turns a stream into events. It never fails: what it does not understand is no event, and goes to the log.
+// Parser turns a stream into events. It never fails: what it does not understand is no event, and goes to the log. Usage is
+// the broker's to tell, the end the supervisor's: a stream is the agent's word.
 type Parser interface {
-	// Line reads one line, without its newline; a line longer than lineLimit arrives cut. Known is false for a line that
-	// is not the harness's.
+	// Line reads one line, without its newline. Known is false for a line that is not the harness's.
 	Line(line []byte) (events []wire.Event, known bool)
 	// End says what the process came to, given its exit code (-1: killed by a signal).
 	End(exitCode int) Outcome
@@ -58,14 +72,15 @@ type Outcome struct {
 	Usage  *task.Usage
 }
 
-// lineLimit bounds a line of a harness's output. The rest of a longer one is dropped.
-const lineLimit = 4 << 20
-
-// harnesses are those that this build can run.
+// harnesses are those that this build can run, as executors name them.
 func harnesses() map[string]Harness {
-	all := map[string]Harness{}
-	for _, h := range []Harness{fixtureHarness{}} {
-		all[h.Name()] = h
+	return map[string]Harness{"fixture": fixtureHarness{}, "claude": claudeHarness{}, "codex": codexHarness{}}
+}
+
+// answered is the outcome of a process that said it succeeded.
+func answered(answer string) Outcome {
+	if answer == "" {
+		return Outcome{Kind: task.EndNoOutput, Answer: "The agent ended without an answer."}
 	}
-	return all
+	return Outcome{Kind: task.EndCompleted, Answer: answer}
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 
 	"companyos/shared/agent/fixture"
@@ -12,7 +13,23 @@ import (
 // fixtureHarness runs the fixture: this program again, as a child like any other harness.
 type fixtureHarness struct{}
 
-func (fixtureHarness) Name() string { return "fixture" }
+func (fixtureHarness) Profile() Profile {
+	const file = "transcript.jsonl"
+	return Profile{conversation: conversation{
+		dir: ".", pattern: file, place: func(string) string { return file }, id: fixtureSession,
+	}}
+}
+
+// fixtureSession is the session that a line of the transcript names.
+func fixtureSession(line []byte) string {
+	var l struct {
+		Session string `json:"session"`
+	}
+	if json.Unmarshal(line, &l) != nil {
+		return ""
+	}
+	return l.Session
+}
 
 func (fixtureHarness) Command(in HarnessInput) (Command, error) {
 	script, err := fixture.Find(in.Input)
@@ -20,7 +37,7 @@ func (fixtureHarness) Command(in HarnessInput) (Command, error) {
 		return Command{}, failuref(task.EndFailed, err, "%v", err)
 	}
 	stdin, err := json.Marshal(fixture.Input{
-		Session: in.Session, Turn: script.Turn(in.Attempt), Prompt: prompt(in.Instructions, in.Input), Transcript: in.Transcript(),
+		Session: in.Session, Turn: script.Turn(in.Attempt), Prompt: fixturePrompt(in.Instructions, in.Input), Transcript: filepath.Join(in.Home, "transcript.jsonl"),
 	})
 	if err != nil {
 		return Command{}, err
@@ -28,10 +45,10 @@ func (fixtureHarness) Command(in HarnessInput) (Command, error) {
 	return Command{Args: append(append([]string{}, in.Self...), SubcommandFixture), Stdin: stdin}, nil
 }
 
-func (fixtureHarness) Parser() Parser { return &fixtureParser{} }
+func (fixtureHarness) Parser(HarnessInput) Parser { return &fixtureParser{} }
 
-// prompt is what a harness is told: the executor's instructions, then the attempt's input as it was frozen.
-func prompt(instructions string, input []byte) string {
+// fixturePrompt shows what an agent is told: the executor's instructions, then the attempt's input as it was frozen.
+func fixturePrompt(instructions string, input []byte) string {
 	if instructions == "" {
 		return string(input)
 	}

@@ -13,6 +13,7 @@ type layout struct {
 	workspace string // the agent's checkout
 	home      string // the agent's home, made afresh
 	scratch   string // the agent's TMPDIR
+	probe     string // of the lock's self-test; the agent passes through
 }
 
 // newLayout makes the directories below dir. The workspace is made by the checkout.
@@ -20,6 +21,7 @@ func newLayout(dir string, user *User) (layout, error) {
 	l := layout{
 		private: filepath.Join(dir, "private"), base: filepath.Join(dir, "base.git"), empty: filepath.Join(dir, "empty"),
 		workspace: filepath.Join(dir, "workspace"), home: filepath.Join(dir, "home"), scratch: filepath.Join(dir, "tmp"),
+		probe: filepath.Join(dir, "probe"),
 	}
 	mode := os.FileMode(0o700)
 	if user != nil {
@@ -36,7 +38,7 @@ func newLayout(dir string, user *User) (layout, error) {
 	if err := os.Chmod(dir, mode); err != nil {
 		return l, err
 	}
-	for path, mode := range map[string]os.FileMode{l.private: 0o700, l.empty: 0o755, l.home: 0o700, l.scratch: 0o700} {
+	for path, mode := range map[string]os.FileMode{l.private: 0o700, l.empty: 0o755, l.home: 0o700, l.scratch: 0o700, l.probe: 0o711} {
 		if err := os.Mkdir(path, mode); err != nil {
 			return l, err
 		}

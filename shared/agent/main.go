@@ -12,17 +12,20 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"companyos/shared/agent/fixture"
+	"companyos/shared/netlock"
 )
 
 // The subcommands of a supervisor's binary. Without one it is the supervisor.
 const (
-	SubcommandFixture = "fixture" // the fixture harness
-	SubcommandEnter   = "enter"   // becomes the program that follows, with nothing to gain any more
+	SubcommandFixture    = "fixture"    // the fixture harness
+	SubcommandEnter      = "enter"      // becomes the program that follows, limited and with nothing to gain any more
+	SubcommandTranscript = "transcript" // prints the newest file of a pattern below a folder
 )
 
 // The environment of a supervisor.
@@ -34,6 +37,7 @@ const (
 	EnvUID     = "COMPANY_AGENT_UID"       // the agent's user, where it is not the supervisor's own
 	EnvGID     = "COMPANY_AGENT_GID"
 	EnvSelf    = "COMPANY_SANDBOX_SELF" // JSON list: the command that re-executes this program
+	EnvShared  = "COMPANY_SHARED_USER"  // set for SubcommandEnter where the agent has the supervisor's user
 	EnvLaunch  = "COMPANY_LAUNCH"       // marks every process of a launch, the agent's too: "<run>-<launch>"
 )
 
@@ -47,8 +51,16 @@ type ExitRecord struct {
 	Code   int    `json:"code"`
 }
 
-// Main is the supervisor's program. A program that starts its own supervisors, as the local one does, calls it for its
-// subcommand "sandbox". It returns the exit code.
+// Reenter is the first statement of every program that starts supervisors as processes of its own, and of TestMain in its
+// tests: started again as one, or as something under the lock, it does not return.
+func Reenter() {
+	netlock.Main()
+	if len(os.Args) > 1 && os.Args[1] == "sandbox" {
+		os.Exit(Main(os.Args[2:]))
+	}
+}
+
+// Main is the supervisor's program, whose main function calls netlock.Main before it. It returns the exit code.
 func Main(args []string) int {
 	if len(args) == 0 {
 		return supervise()
@@ -60,6 +72,11 @@ func Main(args []string) int {
 		err := enter(args[1:])
 		fmt.Fprintln(os.Stderr, "sandbox enter:", err)
 		return 127
+	case SubcommandTranscript:
+		if len(args) != 3 {
+			return 2
+		}
+		return printNewest(args[1], args[2], os.Stdout)
 	default:
 		fmt.Fprintf(os.Stderr, "sandbox: unknown subcommand %q\n", args[0])
 		return 2
@@ -80,7 +97,11 @@ func enter(args []string) error {
 	if err := confine(); err != nil {
 		return err
 	}
-	return syscall.Exec(path, args, os.Environ())
+	shared := os.Getenv(EnvShared) != ""
+	if err := restrain(shared); err != nil {
+		return err
+	}
+	return syscall.Exec(path, args, slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, EnvShared+"=") }))
 }
 
 // supervise runs one launch. The process is sealed before it reads its token.

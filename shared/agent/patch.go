@@ -107,7 +107,7 @@ func (s *snapshot) diff(p *patch, run func(gitCall) ([]byte, error)) (err error)
 func (s *snapshot) gitDir(ctx context.Context) (string, error) {
 	dir := filepath.Join(s.scratch, "snapshot.git")
 	// A path that the agent may have prepared: git init would take over a repository that it finds there.
-	remove := child{args: []string{"rm", "-rf", "--", dir}, dir: s.git.home, env: gitcmd.Environment(s.git.home, nil), user: s.git.user}
+	remove := child{args: []string{"rm", "-rf", "--", dir}, dir: s.git.home, env: gitcmd.Environment(s.git.home, nil), user: s.git.user, cell: s.git.cell, own: s.git.own}
 	if _, err := remove.run(ctx); err != nil {
 		return "", err
 	}

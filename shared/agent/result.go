@@ -29,7 +29,7 @@ type artifact struct {
 
 // The bounds of a run's end.
 const (
-	contentLimit  = 1 << 20 // of the answer in result.json
+	contentLimit  = 160 << 10 // of the answer: result.json, however it is escaped, stays below the API's 1 MiB
 	snapshotFor   = 2 * time.Minute
 	lastEventsFor = 20 * time.Second
 	outputDefault = 64 << 20 // of the patch and of the transcript where the executor sets no limit
@@ -47,7 +47,7 @@ func (s *supervisor) outputLimit() int64 {
 // a report which never arrives loses nothing.
 func (s *supervisor) finish(ctx context.Context, outcome Outcome) Exit {
 	result := wire.ResultFile{Usage: outcome.Usage}
-	if s.commit != "" {
+	if s.cell != nil {
 		outcome = s.collect(ctx, outcome, &result)
 	}
 	result.Kind, result.Content = outcome.Kind, cut(s.redact.String(outcome.Answer), contentLimit)
@@ -88,37 +88,65 @@ func (s *supervisor) collect(ctx context.Context, outcome Outcome, result *wire.
 		worse(err)
 	}
 	if conversation != nil {
+		outcome = s.refine(outcome, conversation.path)
 		s.put(wire.ArtifactTranscript, *conversation)
 		result.Transcript = &wire.ResultArtifact{SHA256: conversation.sha256, Size: conversation.size, TakenAt: s.Now().Unix(), Redacted: conversation.redacted}
 	}
 	// Looking at the agent's files may have started something of the agent's again.
-	t := turn{user: s.Agent}
+	t := turn{cell: s.cell, children: s.children}
 	if err := t.killAll(context.WithoutCancel(ctx)); err != nil {
 		worse(err)
 	}
 	return outcome
 }
 
-func (s *supervisor) collectPatch(ctx context.Context, result *wire.ResultFile) error {
-	shot := snapshot{
-		git: s.git, base: s.layout.base, workspace: s.layout.workspace, scratch: s.layout.scratch, commit: s.commit,
-		limit: s.outputLimit(), redact: s.redact,
+// refine takes from the conversation why a turn failed, where only that tells it.
+func (s *supervisor) refine(o Outcome, path string) Outcome {
+	if o.Kind != task.EndFailed {
+		return o
 	}
-	taken, err := shot.take(ctx, filepath.Join(s.layout.private, "patch"), s.Now())
-	if err != nil || taken == nil {
+	file, err := os.Open(path)
+	if err != nil {
+		return o
+	}
+	defer file.Close()
+	if kind, known := s.harness.Profile().conversation.kind(file); known {
+		o.Kind = kind
+	}
+	return o
+}
+
+// collectPatch takes the last patch. Where that fails, the last one that was saved stands.
+func (s *supervisor) collectPatch(ctx context.Context, result *wire.ResultFile) error {
+	taken, file, err := s.takePatch(ctx, "patch")
+	if err != nil {
+		result.Patch = s.saved
 		return err
+	}
+	if taken == nil {
+		return nil
 	}
 	for _, w := range taken.warnings {
 		s.warn(w)
 	}
-	file, err := newArtifact(taken.file, nil)
-	if err != nil {
-		return err
-	}
 	s.put(wire.ArtifactPatch, *file)
 	result.Patch = &wire.ResultArtifact{SHA256: file.sha256, Size: file.size, Files: taken.files, TakenAt: taken.takenAt.Unix(), Redacted: taken.redacted}
-	s.events.addLast(wire.Event{Type: wire.EventPatched, SHA256: file.sha256, Size: file.size, Files: taken.files})
+	s.events.addLast(wire.Event{Type: wire.EventPatched, SHA256: file.sha256, Size: file.size, Files: taken.files, Redacted: taken.redacted})
 	return nil
+}
+
+// takePatch takes a snapshot into a file of the supervisor's. A nil patch means that nothing was changed.
+func (s *supervisor) takePatch(ctx context.Context, name string) (*patch, *artifact, error) {
+	shot := snapshot{
+		git: s.git, base: s.layout.base, workspace: s.layout.workspace, scratch: s.layout.scratch, commit: s.commit,
+		limit: s.outputLimit(), redact: s.redact,
+	}
+	taken, err := shot.take(ctx, filepath.Join(s.layout.private, name), s.Now())
+	if err != nil || taken == nil {
+		return nil, nil, err
+	}
+	file, err := newArtifact(taken.file, nil)
+	return taken, file, err
 }
 
 func (s *supervisor) put(kind wire.ArtifactKind, a artifact) {

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"companyos/shared/agent/redact"
 	"companyos/shared/gitcmd"
 	"companyos/shared/task"
+	"companyos/shared/wire"
 )
 
 // The bounds of what a claim's URLs answer.
@@ -24,11 +26,11 @@ const (
 )
 
 // restore brings in what the attempt starts from beside the commit: its input, the last completed attempt's changes and
-// conversation. The directories are the agent's from here on. Errors: *EndError.
+// conversation, which is kept aside until the agent starts. Errors: *EndError.
 func (s *supervisor) restore(ctx context.Context) ([]byte, error) {
 	input, err := s.client.Download(ctx, s.work.InputURL, inputMost)
 	if err != nil {
-		return nil, brokenOff(ctx, err, "The attempt's input could not be read.")
+		return nil, brokenOff(ctx, failuref(task.EndInternal, err, "The attempt's input could not be read."))
 	}
 	if p := s.work.Patch; p != nil {
 		content, err := s.fetch(ctx, p.URL, p.SHA256, "changes")
@@ -40,25 +42,52 @@ func (s *supervisor) restore(ctx context.Context) ([]byte, error) {
 		}
 		s.log.note("the changes of the earlier attempt are back (%d bytes)", len(content))
 	}
-	if t := s.work.Session; t != nil {
-		content, err := s.fetch(ctx, t.TranscriptURL, t.SHA256, "conversation")
-		if err != nil {
-			return nil, err
+	s.restoreConversation(ctx)
+	return input, context.Cause(ctx)
+}
+
+// restoreConversation fetches the conversation of the earlier attempts. One that is missing, or not fit to be continued, is
+// said, and the attempt begins a new one.
+func (s *supervisor) restoreConversation(ctx context.Context) {
+	t := s.work.Session
+	if t == nil {
+		if s.work.Patch != nil {
+			s.warn(warning{text: "There is no conversation to go on with: it was not kept, held a secret, or was given up after it failed twice. A new one begins."})
 		}
-		to := HarnessInput{Home: s.layout.home}.Transcript()
-		if err := os.WriteFile(to, content, 0o600); err != nil {
-			return nil, err
-		}
-		s.resumed = true
+		return
 	}
-	return input, s.layout.hand(s.Agent)
+	content, err := s.fetch(ctx, t.TranscriptURL, t.SHA256, "conversation")
+	if err != nil {
+		if ctx.Err() == nil {
+			s.lost(failureOf(err).Text)
+		}
+		return
+	}
+	r, err := s.harness.Profile().conversation.read(content)
+	if err != nil {
+		s.lost("The file is not readable: " + err.Error())
+		return
+	}
+	if r.torn {
+		s.warn(warning{text: "The last line of the earlier conversation is not whole and is left out."})
+	}
+	s.earlier = &r
+}
+
+// lost says that the conversation of the earlier attempts cannot be continued.
+func (s *supervisor) lost(why string) {
+	s.log.note("session lost: %s", why)
+	s.events.addLast(wire.Event{
+		Type: wire.EventWarning, Session: wire.SessionLost,
+		Text: "The earlier conversation cannot be continued, so a new one begins with what was said as text. " + why,
+	})
 }
 
 // fetch reads an artifact of the earlier attempt and checks that it is the one.
 func (s *supervisor) fetch(ctx context.Context, from, hash, what string) ([]byte, error) {
 	content, err := s.client.Download(ctx, from, patchMost)
 	if err != nil {
-		return nil, brokenOff(ctx, err, "The earlier attempt's "+what+" could not be read.")
+		return nil, brokenOff(ctx, failuref(task.EndInternal, err, "The earlier attempt's %s could not be read.", what))
 	}
 	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != hash {
 		return nil, failuref(task.EndInternal, nil, "The earlier attempt's %s are not what was stored: sha256 differs.", what)
@@ -66,12 +95,12 @@ func (s *supervisor) fetch(ctx context.Context, from, hash, what string) ([]byte
 	return content, nil
 }
 
-// brokenOff is the cause of ctx's end, or a failure with this text.
-func brokenOff(ctx context.Context, err error, text string) error {
+// brokenOff is the cause of ctx's end, else the error.
+func brokenOff(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return failuref(task.EndInternal, err, "%s", text)
+	return err
 }
 
 // transcript copies the conversation out of the agent's home, as the agent's user: whatever the agent put there, a link or
@@ -85,16 +114,17 @@ func (s *supervisor) transcript(ctx context.Context, to string) (*artifact, erro
 	bounded := &limitedBuffer{to: redacted, left: s.outputLimit()}
 	ctx, cancel := context.WithTimeout(ctx, transcriptFor) // a pipe in its place would never end
 	defer cancel()
+	c := s.harness.Profile().conversation
 	_, err = child{
-		args: []string{"cat", "--", HarnessInput{Home: s.layout.home}.Transcript()}, dir: s.layout.empty,
-		env: gitcmd.Environment(s.git.home, nil), user: s.Agent, stdout: bounded,
+		args: append(append([]string{}, s.Self...), SubcommandTranscript, filepath.Join(s.layout.home, c.dir), c.pattern),
+		dir:  s.layout.empty, env: gitcmd.Environment(s.layout.empty, nil), cell: s.cell, own: s.children, stdout: bounded,
 	}.run(ctx)
 	err = errors.Join(redacted.Close(), file.Close(), err)
 	if bounded.left < 0 {
 		return nil, &EndError{Kind: task.EndOutputLimit, Limit: LimitOutput, Text: "The conversation is larger than the output limit.", Err: err}
 	}
 	if failed, ok := errors.AsType[*childError](err); ok && failed.exit == 1 {
-		return nil, nil // cat says that there is no such file, or not one to be read
+		return nil, nil // there is no such file, or not one to be read
 	}
 	if err != nil {
 		return nil, fmt.Errorf("copying the conversation: %w", err)

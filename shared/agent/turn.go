@@ -1,17 +1,14 @@
 package agent
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"companyos/shared/agent/proctree"
@@ -21,16 +18,19 @@ import (
 
 // turn is the agent at work: one harness process and everything that it starts.
 type turn struct {
-	self   []string
-	user   *User
-	env    []string
-	dir    string
-	run    time.Duration // limits; zero is none
-	idle   time.Duration
-	parser Parser
-	emit   func(...wire.Event)
-	log    *runLog
-	grace  func(cause error) time.Duration // between SIGINT and the end, by why it ends
+	self     []string
+	cell     *cell
+	children *children
+	env      []string
+	dir      string
+	run      time.Duration // limits; zero is none
+	idle     time.Duration
+	parser   Parser
+	emit     func(...wire.Event)
+	log      *runLog
+	grace    func(cause error) time.Duration // between SIGINT and the end, by why it ends
+	save     func(ctx context.Context)       // runs beside the agent
+	ending   func()                          // called when the agent is told to end: the model is cut first
 
 	lastOutput atomic.Int64
 }
@@ -62,8 +62,13 @@ func (t *turn) play(ctx context.Context, c Command) (Outcome, error) {
 		_ = cmd.Wait() // the exit code is in the state
 		close(exited)
 	}()
-	t.watch(ctx, end, exited, cmd.Process)
+	saving, stopSaving := context.WithCancel(ctx)
+	var saver sync.WaitGroup
+	saver.Go(func() { t.save(saving) })
+	t.watch(ctx, end, exited, cmd)
 	cause := context.Cause(ctx)
+	stopSaving()
+	saver.Wait()
 	killErr := t.killAll(context.WithoutCancel(ctx))
 	<-exited
 	drain(&readers, stdout, stderr)
@@ -78,11 +83,10 @@ func (t *turn) play(ctx context.Context, c Command) (Outcome, error) {
 }
 
 // start starts the harness in a session of its own. What it inherits is its standard streams and nothing else.
-func (t *turn) start(c Command) (stdout, stderr *os.File, cmd *exec.Cmd, err error) {
-	//nolint:noctx // its end is SIGINT and a grace, which watch gives it
-	cmd = exec.Command(t.self[0], append(append(append([]string{}, t.self[1:]...), SubcommandEnter), c.Args...)...)
+func (t *turn) start(c Command) (stdout, stderr *os.File, cmd *program, err error) {
+	// Its end is SIGINT and a grace, which watch gives it.
+	cmd = t.cell.command(context.Background(), append(append(append([]string{}, t.self...), SubcommandEnter), c.Args...))
 	cmd.Dir, cmd.Env, cmd.Stdin = t.dir, append(append([]string{}, t.env...), c.Env...), bytes.NewReader(c.Stdin)
-	cmd.SysProcAttr = attributes(t.user)
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true
 	cmd.WaitDelay = time.Second // the standard input's copy ends with the process
 	stdout, out, err := os.Pipe()
@@ -104,7 +108,7 @@ func (t *turn) start(c Command) (stdout, stderr *os.File, cmd *exec.Cmd, err err
 }
 
 // watch returns when the harness has exited, or when it was told to end and its grace is over.
-func (t *turn) watch(ctx context.Context, end context.CancelCauseFunc, exited <-chan struct{}, harness *os.Process) {
+func (t *turn) watch(ctx context.Context, end context.CancelCauseFunc, exited <-chan struct{}, harness *program) {
 	ticker := time.NewTicker(t.tick())
 	defer ticker.Stop()
 	for {
@@ -112,14 +116,15 @@ func (t *turn) watch(ctx context.Context, end context.CancelCauseFunc, exited <-
 		case <-exited:
 			return
 		case <-ticker.C:
-			reapOrphans(harness.Pid)
+			t.children.reap()
 			if silent := time.Since(time.Unix(0, t.lastOutput.Load())); t.idle > 0 && silent > t.idle {
 				end(&EndError{Kind: task.EndIdleTimeout, Limit: LimitIdle, Text: fmt.Sprintf("The agent printed nothing for the idle limit of %s.", t.idle)})
 			}
 		case <-ctx.Done():
 			grace := time.NewTimer(t.grace(context.Cause(ctx)))
 			defer grace.Stop()
-			_ = harness.Signal(syscall.SIGINT)
+			t.ending()
+			harness.interrupt()
 			select {
 			case <-exited:
 			case <-grace.C:
@@ -143,12 +148,12 @@ func (t *turn) killAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, killFor)
 	defer cancel()
 	match := proctree.Descendants(os.Getpid())
-	if t.user != nil {
-		killUser(ctx, *t.user)
-		match = proctree.Any(proctree.OfUID(t.user.UID), match)
+	if user := t.cell.user; user != nil {
+		killUser(ctx, *user)
+		match = proctree.Any(proctree.OfUID(user.UID), match)
 	}
 	err := proctree.Kill(ctx, match)
-	reapOrphans(0)
+	t.children.reap()
 	return err
 }
 
@@ -158,37 +163,16 @@ func killUser(ctx context.Context, user User) {
 	_, _ = child{args: []string{"/bin/sh", "-c", "kill -KILL -1"}, dir: "/", env: []string{"PATH=/usr/bin:/bin"}, user: &user}.run(ctx)
 }
 
-// reapOrphans takes in the exit of processes that the agent left behind, so that they do not pile up. While an agent runs
-// the supervisor has no other child than the harness, whose exit is awaited elsewhere.
-func reapOrphans(harness int) {
-	all, err := proctree.List()
-	if err != nil {
-		return
-	}
-	for _, p := range all {
-		if p.PPID == os.Getpid() && p.Zombie && p.PID != harness {
-			_, _ = syscall.Wait4(p.PID, nil, syscall.WNOHANG, nil)
-		}
-	}
-}
-
 // readEvents reads the harness's stream.
 func (t *turn) readEvents(from io.Reader) {
-	r := bufio.NewReaderSize(from, 64<<10)
-	for {
-		line, err := readLine(r, lineLimit)
-		if len(line) > 0 {
-			t.lastOutput.Store(time.Now().UnixNano())
-			events, known := t.parser.Line(line)
-			t.emit(events...)
-			if !known {
-				_, _ = t.log.Write(append(line, '\n'))
-			}
+	_ = eachLine(from, func(line []byte) { // a pipe ends with its writers
+		t.lastOutput.Store(time.Now().UnixNano())
+		events, known := t.parser.Line(line)
+		t.emit(events...)
+		if !known {
+			_, _ = t.log.Write(append(line, '\n'))
 		}
-		if err != nil {
-			return
-		}
-	}
+	})
 }
 
 // readLog takes what the harness complains about.
@@ -203,21 +187,6 @@ func (t *turn) readLog(from io.Reader) {
 		if err != nil {
 			return
 		}
-	}
-}
-
-// readLine reads a line without its newline, cut at limit.
-func readLine(r *bufio.Reader, limit int) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		if room := limit - len(line); room > 0 {
-			line = append(line, part[:min(room, len(part))]...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		return bytes.TrimRight(line, "\r\n"), err
 	}
 }
 

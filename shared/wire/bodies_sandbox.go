@@ -58,6 +58,8 @@ func eventModel() *Model {
 		integer("files", 0),
 		{Name: "usage", Type: FieldModel, Model: usageModel(), Nullable: true},
 		literal("kind", names(task.EndKinds())),
+		{Name: "redacted", Type: FieldBool},
+		str("session"),
 		str("harness_version"),
 		str("lock"),
 		integer("launch", 0),

@@ -49,6 +49,15 @@ type Work struct {
 	Patch        *WorkPatch      `json:"patch"`   // the last completed attempt's changes; null when there are none
 	Limits       WorkLimits      `json:"limits"`
 	Egress       []string        `json:"egress"` // hosts the agent may reach beside the model
+	Price        *WorkPrice      `json:"price"`  // of the model; null when the operator's list does not have it
+}
+
+// WorkPrice is what the model costs, in US dollars for a million tokens.
+type WorkPrice struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cache_read"`
+	CacheWrite float64 `json:"cache_write"`
 }
 
 // WorkRepository is what to check out.
@@ -145,12 +154,17 @@ type Event struct {
 	SHA256         string       `json:"sha256,omitempty"`          // patched
 	Size           int64        `json:"size,omitzero"`             // patched, bytes
 	Files          int          `json:"files,omitzero"`            // patched
+	Redacted       bool         `json:"redacted,omitzero"`         // patched: a secret was taken out
+	Session        string       `json:"session,omitempty"`         // warning: SessionLost
 	Usage          *task.Usage  `json:"usage,omitempty"`           // usage: totals so far
 	Kind           task.EndKind `json:"kind,omitempty"`            // finished
 	HarnessVersion string       `json:"harness_version,omitempty"` // started
 	Lock           string       `json:"lock,omitempty"`            // started: what holds the agent's network
 	Launch         int          `json:"launch,omitzero"`           // launched, claimed
 }
+
+// SessionLost is what a warning says of a session when the conversation of the earlier attempts could not be continued.
+const SessionLost = "lost"
 
 // EventsRequest is one batch of events, at most 256 KiB. N counts the batches of this launch, from 1: a batch that was
 // taken already is answered again and not stored twice.

@@ -85,6 +85,7 @@ type Broker struct {
 	inflight int
 	answers  int
 	spent    bool
+	shut     bool
 	unknown  bool // some cost is only estimated, or not known at all
 	failure  *Failure
 }
@@ -174,9 +175,23 @@ func (b *Broker) ProxyURL() string {
 	return "http://agent:" + b.token + "@" + b.listener.Addr().String()
 }
 
-// Close cuts everything that is in flight and refuses what comes.
-func (b *Broker) Close() error {
+// Shut cuts everything that is in flight and refuses what comes. The port stays taken, so that nobody else is reached there.
+func (b *Broker) Shut() {
+	b.mu.Lock()
+	b.shut = true
+	b.mu.Unlock()
 	b.cut()
+}
+
+func (b *Broker) over() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shut
+}
+
+// Close shuts the broker and gives up the port.
+func (b *Broker) Close() error {
+	b.Shut()
 	return b.server.Close()
 }
 
@@ -190,6 +205,8 @@ func (b *Broker) Answers() int {
 // ServeHTTP takes one request of the agent.
 func (b *Broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
+	case b.over():
+		writeError(w, http.StatusForbidden, "the run is over")
 	case r.Method == http.MethodConnect:
 		b.connect(w, r)
 	case r.URL.IsAbs():

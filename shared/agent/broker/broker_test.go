@@ -420,12 +420,18 @@ func TestClose(t *testing.T) {
 	})
 	go func() {
 		<-began
-		_ = b.Close()
+		b.Shut()
 	}()
 	if _, _, err := b.post(t, "/v1/messages", `{"model":"m"}`); err == nil {
 		t.Error("the answer came to its end")
 	}
 	<-gone
+	if status, _, _ := b.post(t, "/v1/messages", `{"model":"m"}`); status != http.StatusForbidden {
+		t.Errorf("a request after the end: %d", status)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
 	if _, err := http.Get(b.URL()); err == nil { //nolint:noctx,bodyclose // it fails
 		t.Error("it still answers")
 	}

@@ -1,0 +1,35 @@
+package agent
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// The agent's own limits. Not every platform bounds the processes of a container.
+const (
+	processesMost = 2048     // processes and threads of the agent's user
+	fileMost      = 16 << 30 // bytes of one file
+	openMost      = 16384    // files of one process
+)
+
+// restrain limits what this process and all that it becomes or starts can take. shared: the user is the supervisor's, whose
+// own processes count too.
+func restrain(shared bool) error {
+	limits := map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: fileMost, unix.RLIMIT_NOFILE: openMost}
+	if !shared {
+		limits[unix.RLIMIT_NPROC] = processesMost
+	}
+	for resource, most := range limits {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(resource, &now); err != nil {
+			return fmt.Errorf("getrlimit(%d): %w", resource, err)
+		}
+		now.Max = min(now.Max, most)
+		now.Cur = now.Max
+		if err := unix.Setrlimit(resource, &now); err != nil {
+			return fmt.Errorf("setrlimit(%d): %w", resource, err)
+		}
+	}
+	return nil
+}
