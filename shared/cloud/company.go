@@ -49,11 +49,13 @@ func Open(ctx context.Context, a aws.Config, c config.Company, p Parts) (*app.Co
 	if err != nil {
 		return nil, err
 	}
+	secrets := Secrets(a, c.SecretsPrefix)
 	return app.New(app.Config{
 		DB: db, Blobs: blobs3.New(objects, c.ArtifactsBucket, largestBlob), Sandboxes: p.Sandboxes, Executors: executors, Log: p.Log,
 		Attempts: sqs.New(queues, c.AttemptsQueueURL), Work: sqs.New(queues, c.WorkQueueURL), Clock: time.Now,
 		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, DispatchTimeout: config.DispatchTimeout, ExecuteTimeout: config.ExecuteTimeout,
-		PublicURL: c.PublicURL, GitHosts: hosts, Secrets: Secrets(a, c.SecretsPrefix),
+		PublicURL: c.PublicURL, GitHosts: hosts, Secrets: secrets,
+		ReadSource: sourceReader(hosts, secrets),
 	}), nil
 }
 

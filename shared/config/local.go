@@ -17,6 +17,7 @@ type Local struct {
 	MaxSandboxes               int
 	MaxPending                 int
 	GitHosts                   string
+	Sources                    string
 	JWTIssuer                  string
 	JWTAudience                string
 	JWTHS256Secret             string
@@ -61,6 +62,7 @@ func (s *set) bounds(c *Local) {
 	f := s.std
 	f.IntVar(&c.MaxSandboxes, "max-sandboxes", 20, "sandboxes at once; further runs wait in order")
 	f.IntVar(&c.MaxPending, "max-pending", 1000, "runs that may wait; beyond it a start is refused")
+	f.StringVar(&c.Sources, "sources", "", "folder whose Markdown files and git repositories Sources may point to; empty: none")
 	f.StringVar(&c.GitHosts, "git-hosts", "", "URL prefixes of repositories allowed beside GitHub's, separated by commas")
 	f.IntVar(&c.RetentionDays, "retention-days", 30, "days that events and artifacts are kept")
 	f.IntVar(&c.AutomationHistoryRetention, "automation-history-retention-days", 30, "days that automation history is kept")

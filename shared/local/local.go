@@ -39,6 +39,7 @@ type Config struct {
 	Sandboxes      func(Paths) (Launcher, error) // nil: processes of this machine
 	Auth           api.AuthConfig                // without a secret and an issuer: development tokens with a secret of the data folder
 	GitHosts       []string
+	Sources        string // folder of local Sources; empty: none are read
 	PublicURL      string // where sandboxes reach the API; empty: where it listens
 	MaxSandboxes   int
 	MaxPending     int
@@ -174,7 +175,7 @@ func (c *Company) wire(ctx context.Context) (err error) {
 		Clock: time.Now, MaxSandboxes: c.cfg.MaxSandboxes, MaxPending: c.cfg.MaxPending, DispatchTimeout: dispatchWithin,
 		ExecuteTimeout: executor.PlainRunLimit + time.Minute, PublicURL: cmp.Or(c.cfg.PublicURL, c.URL), GitHosts: c.cfg.GitHosts, Secrets: c.secrets,
 		TickCron: c.cfg.Automation.TickCron, Retention: c.cfg.Automation.Retention, Deleter: c.blobs, Rights: auth.Roles.Rights,
-		Checks: c.cfg.Automation.Checks, ReadSource: c.cfg.Automation.ReadSource, Channels: c.cfg.Automation.Channels,
+		Checks: c.cfg.Automation.Checks, ReadSource: c.sourceReader(), Channels: c.cfg.Automation.Channels,
 	})
 	if auth.HS256Secret == "" && auth.Issuer == "" {
 		auth.HS256Secret = c.secret

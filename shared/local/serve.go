@@ -75,7 +75,7 @@ func configure(ctx context.Context, c config.Local, steps worker.Steps, log *slo
 		}
 	}
 	return Config{
-		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: steps.Run, GitHosts: hosts,
+		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: steps.Run, GitHosts: hosts, Sources: c.Sources,
 		Auth:         api.AuthConfig{HS256Secret: c.JWTHS256Secret, Issuer: c.JWTIssuer, Audience: c.JWTAudience, GroupsClaim: c.GroupsClaim, Roles: roles},
 		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Log: log,
 		Automation: Automation{

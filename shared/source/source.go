@@ -79,6 +79,10 @@ const maxSkipped = 100
 // be read now.
 func (r *Reader) Read(ctx context.Context, s company.Source) ([]Item, error) {
 	c := collection{limits: r.Limits.orDefault()}
+	r, err := r.absolute()
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.limits.Reading)
 	defer cancel()
 	config, err := readConfig(s)
@@ -97,6 +101,20 @@ func (r *Reader) Read(ctx context.Context, s company.Source) ([]Item, error) {
 		return nil, err
 	}
 	return c.done()
+}
+
+// absolute is the reader with its folder's whole path: git runs elsewhere.
+func (r *Reader) absolute() (*Reader, error) {
+	if r.Root == "" {
+		return r, nil
+	}
+	root, err := filepath.Abs(r.Root)
+	if err != nil {
+		return nil, err
+	}
+	whole := *r
+	whole.Root = root
+	return &whole, nil
 }
 
 // config is a Source's config, as it was checked at its creation.

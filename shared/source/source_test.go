@@ -241,6 +241,17 @@ func TestGitFolder(t *testing.T) {
 	if want := "README.md repo@main:README.md \"# Hi\\n\"\n"; err != nil || text(items) != want {
 		t.Errorf("got %v %s, want %s", err, text(items), want)
 	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(here, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if items, err := (&Reader{Root: relative}).Read(t.Context(), gitSource("repo", "", nil)); err != nil || len(items) != 1 {
+		t.Errorf("with a relative folder: %v %s", err, text(items))
+	}
 	for _, reference := range []string{"linked", filepath.Join(outside, "repo"), "../x", "none", "."} {
 		if items, err := r.Read(t.Context(), gitSource(reference, "", nil)); err == nil {
 			t.Errorf("%s: %s", reference, text(items))
