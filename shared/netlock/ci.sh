@@ -79,6 +79,11 @@ if ((${#failed[@]})); then
 	done
 	((lost > 0)) || lost=1
 fi
-say "logs in $work"
+if ((lost == 0)) && [ -z "${NETLOCK_WORK:-}" ]; then
+	rm -rf "$work"
+else
+	say "logs in $work"
+fi
+say 'done'
 echo "netlock: $passed passed, $lost failed"
 ((lost == 0))
