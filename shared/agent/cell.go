@@ -210,9 +210,11 @@ func (s *supervisor) lockRefused(e netlock.Event) {
 	if e.Verdict == netlock.VerdictAllow {
 		return
 	}
+	times := max(e.Count, 1)
+	e.Count = 1 // repeats are counted over the whole run
 	text := e.String()
 	if e.Program != "" {
 		text += ", by " + e.Program
 	}
-	s.refusals.add(e.Target, text)
+	s.refusals.add(e.Target, text, times)
 }

@@ -44,7 +44,7 @@ func (s *supervisor) equip() error {
 		s.cli.path = path
 	}
 	c := broker.Config{
-		API: p.API, Egress: s.work.Egress, Spool: s.layout.private, Refused: s.refusals.add, Used: s.used, Model: s.work.Model,
+		API: p.API, Egress: s.work.Egress, Spool: s.layout.private, Refused: func(host, text string) { s.refusals.add(host, text, 1) }, Used: s.used, Model: s.work.Model,
 		BudgetUSD: s.work.Limits.BudgetUSD,
 		Spent: func() {
 			s.end(&EndError{Kind: task.EndBudgetExhausted, Limit: LimitBudget, Text: "The budget of the run is used up."})

@@ -19,21 +19,21 @@ type refusals struct {
 	more int // beyond the list
 }
 
-func (r *refusals) add(host, text string) {
+func (r *refusals) add(host, text string, times int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen == nil {
 		r.seen = map[string]int{}
 	}
 	if n := r.seen[text]; n > 0 {
-		r.seen[text]++
+		r.seen[text] += times
 		return
 	}
 	if len(r.seen) >= refusalsMost {
-		r.more++
+		r.more += times
 		return
 	}
-	r.seen[text] = 1
+	r.seen[text] = times
 	r.emit(wire.Event{Type: wire.EventRefused, Host: host, Text: text})
 }
 

@@ -179,7 +179,7 @@ func (w *walker) tools() error {
 // ownTool is a kind of tool that only asks the harness to do something.
 func ownTool(kind string) bool {
 	switch kind {
-	case "", "custom", "function", "local_shell", "namespace", "apply_patch", "shell":
+	case "", "custom", "function", "local_shell", "namespace", "apply_patch", "shell", "tool_search":
 		return true
 	}
 	return strings.HasPrefix(kind, "bash_") || strings.HasPrefix(kind, "text_editor_")

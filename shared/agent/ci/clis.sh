@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Installs the coding agents at the versions that this release was tested with, and prints the folder that holds
+# claude and codex. usage: clis.sh [DIRECTORY]; the default is .tools/clis.
+# Claude Code may not be passed on, so nothing of it is kept in this repository or in an image that is published.
+set -euo pipefail
+claude=2.1.328
+codex=0.169.0
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+dir=$(realpath -m "${1:-$root/.tools/clis}")
+if [ "$(cat "$dir/versions" 2>/dev/null)" != "$claude $codex" ]; then
+	command -v npm >/dev/null || { echo 'npm is needed to install the agents' >&2; exit 1; }
+	mkdir -p "$dir"
+	# No install scripts: the packages of the platform hold the programs, which need no node.
+	npm install --prefix "$dir" --no-audit --no-fund --ignore-scripts --loglevel=error --no-save \
+		"@anthropic-ai/claude-code@$claude" "@openai/codex@$codex" >&2
+	mkdir -p "$dir/bin"
+	ln -sf "$(ls -d "$dir"/node_modules/@anthropic-ai/claude-code-*-*/claude | grep -v musl | head -1)" "$dir/bin/claude"
+	ln -sf "$(ls -d "$dir"/node_modules/@openai/codex-*/vendor/*/bin/codex | head -1)" "$dir/bin/codex"
+	chmod -R a+rX "$dir"
+	echo "$claude $codex" >"$dir/versions"
+fi
+echo "$dir/bin"
