@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"companyos/shared/api"
@@ -26,6 +27,7 @@ import (
 	"companyos/shared/sandbox/process"
 	"companyos/shared/store"
 	"companyos/shared/store/embedded"
+	"companyos/shared/store/schema"
 )
 
 // Config is what a Company on one machine needs.
@@ -54,6 +56,7 @@ type Paths struct {
 	Data   string
 	APIURL string
 	Log    *slog.Logger
+	Exited func(runID string) // a sandbox has ended
 }
 
 // Launcher starts sandboxes and can say how many run.
@@ -85,7 +88,7 @@ type Company struct {
 const (
 	shutdown       = 10 * time.Second
 	sweepEvery     = time.Minute
-	dispatchWithin = 15 * time.Second // a process starts in milliseconds
+	dispatchWithin = 5 * time.Second // a process starts in milliseconds
 	largestBlob    = 1 << 30
 )
 
@@ -149,7 +152,7 @@ func (c *Company) openStores(ctx context.Context) (err error) {
 		}
 		url = c.database.URL("postgres", "postgres")
 	}
-	if err := store.Migrate(ctx, url); err != nil {
+	if err := schema.Migrate(ctx, url); err != nil {
 		return err
 	}
 	if c.db, err = store.Open(ctx, store.Config{URL: url, MaxConns: 16}); err != nil {
@@ -161,15 +164,15 @@ func (c *Company) openStores(ctx context.Context) (err error) {
 
 // wire connects the parts.
 func (c *Company) wire(ctx context.Context) (err error) {
+	c.Attempts, c.Work = queue.NewLocal(c.cfg.Attempts), queue.NewLocal(c.cfg.Work)
 	launcher := c.cfg.Sandboxes
 	if launcher == nil {
 		launcher = processes
 	}
-	if c.launcher, err = launcher(Paths{Data: c.cfg.Data, APIURL: c.URL, Log: c.cfg.Log}); err != nil {
+	if c.launcher, err = launcher(Paths{Data: c.cfg.Data, APIURL: c.URL, Log: c.cfg.Log, Exited: c.exited}); err != nil {
 		return err
 	}
 	auth := c.cfg.Auth
-	c.Attempts, c.Work = queue.NewLocal(c.cfg.Attempts), queue.NewLocal(c.cfg.Work)
 	c.App = app.New(app.Config{
 		DB: c.db, Blobs: c.blobs, Attempts: c.Attempts, Work: c.Work, Sandboxes: c.launcher, Executors: c.cfg.Executors, Log: c.cfg.Log,
 		Clock: time.Now, MaxSandboxes: c.cfg.MaxSandboxes, MaxPending: c.cfg.MaxPending, DispatchTimeout: dispatchWithin,
@@ -232,7 +235,18 @@ func (c *Company) sweep(ctx context.Context) error {
 }
 
 func processes(p Paths) (Launcher, error) {
-	return process.New(process.Config{Dir: p.Data, Log: p.Log})
+	return process.New(process.Config{Dir: p.Data, Log: p.Log, Exited: p.Exited})
+}
+
+// exited looks at a run whose sandbox has ended. What this misses, the run's own reminder finds.
+func (c *Company) exited(runID string) {
+	id, err := uuid.Parse(runID)
+	if err == nil {
+		err = c.Attempts.Send(context.Background(), id, 0)
+	}
+	if err != nil {
+		c.cfg.Log.Warn("a run was not woken at its sandbox's end", "run_id", runID, "error", err)
+	}
 }
 
 // Running is the number of sandboxes that run.

@@ -221,7 +221,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 // settled waits for the end of the Task's attempt.
 func (p *program) settled(id string) (t wire.Task) {
 	p.t.Helper()
-	p.until("the attempt to end", 100*time.Second, func() bool {
+	p.until("the attempt to end", 3*time.Minute, func() bool {
 		var err error
 		t, err = p.client.Task(context.WithoutCancel(p.t.Context()), id)
 		return err == nil && t.Result != nil

@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -43,6 +44,7 @@ type Config struct {
 	Files  string        // where launches keep checkouts; default: Dir/launches, as root below the system's temporary directory
 	Grace  time.Duration // from SIGTERM to SIGKILL; 30 s, more than a supervisor takes for its last report
 	Log    *slog.Logger
+	Exited func(runID string) // told when a supervisor that this process started has ended; nil: nobody
 }
 
 // Launcher starts supervisors here. Several launchers may share a data directory.
@@ -224,6 +226,9 @@ func (l *Launcher) await(ctx context.Context, cmd *exec.Cmd, handle string) {
 	_ = cmd.Wait() // how it ended is in its exit file
 	if _, err := l.Describe(ctx, handle); err != nil {
 		l.Log.Warn("tidying up after a launch", "launch", handle, "error", err)
+	}
+	if l.Exited != nil {
+		l.Exited(handle[:strings.LastIndex(handle, "-")])
 	}
 }
 
