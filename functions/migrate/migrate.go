@@ -14,8 +14,7 @@ import (
 
 	"companyos/shared/cloud"
 	"companyos/shared/config"
-	"companyos/shared/store"
-	"companyos/shared/store/dsql"
+	"companyos/shared/store/schema"
 )
 
 // physicalID stays the same for ever: CloudFormation deletes a resource whose id changes.
@@ -82,13 +81,13 @@ func (m migration) run(ctx context.Context, roles map[string]string) error {
 		return err
 	}
 	if m.database.DSQLEndpoint == "" {
-		return store.Migrate(ctx, c.URL)
+		return schema.Migrate(ctx, c.URL)
 	}
-	if err := dsql.Migrate(ctx, c); err != nil {
+	if err := schema.MigrateDSQL(ctx, c); err != nil {
 		return err
 	}
 	for _, user := range slices.Sorted(maps.Keys(roles)) {
-		if err := dsql.Grant(ctx, c, user, []string{roles[user]}); err != nil {
+		if err := schema.GrantDSQL(ctx, c, user, []string{roles[user]}); err != nil {
 			return err
 		}
 	}

@@ -17,11 +17,14 @@ var (
 	ErrCommit        = errors.New("metadata.repository.commit must be a full 40-hex commit SHA")
 )
 
-const githubPrefix = "https://github.com/"
+const (
+	githubPrefix = "https://github.com/"
+	shaLength    = 40
+)
 
 var (
 	repositoryPart = regexp.MustCompile(`\A[A-Za-z0-9_.-]+\z`)
-	commitSHA      = regexp.MustCompile(`\A[0-9a-fA-F]{40}\z`)
+	commitSHA      = regexp.MustCompile(`\A[0-9a-fA-F]+\z`)
 	hostName       = regexp.MustCompile(`\A[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\z`)
 )
 
@@ -79,7 +82,7 @@ func forbiddenInBranch(r rune) bool {
 // ValidateCommit accepts a full SHA-1 object name in either case; whoever stores it lower-cases it. It returns
 // ErrCommit.
 func ValidateCommit(commit string) error {
-	if !commitSHA.MatchString(commit) {
+	if len(commit) != shaLength || !commitSHA.MatchString(commit) {
 		return ErrCommit
 	}
 	return nil

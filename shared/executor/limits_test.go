@@ -115,8 +115,12 @@ func TestLargerSize(t *testing.T) {
 		cpu, memory, largerCPU, largerMemory int
 		ok                                   bool
 	}{
-		{256, 512, 512, 1024, true}, {256, 2048, 512, 2048, true}, {1024, 2048, 2048, 4096, true},
-		{4096, 30720, 8192, 32768, true}, {8192, 61440, 16384, 65536, true}, {16384, 32768, 0, 0, false},
+		{256, 512, 512, 1024, true},
+		{256, 2048, 512, 2048, true},
+		{1024, 2048, 2048, 4096, true},
+		{4096, 30720, 8192, 32768, true},
+		{8192, 61440, 16384, 65536, true},
+		{16384, 32768, 0, 0, false},
 	} {
 		cpu, memory, ok := executor.LargerSize(tt.cpu, tt.memory)
 		if cpu != tt.largerCPU || memory != tt.largerMemory || ok != tt.ok {

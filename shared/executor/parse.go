@@ -22,7 +22,9 @@ type Options struct {
 	Fixture   func(json.RawMessage) error // checks a fixture script; nil: any JSON object
 }
 
-var executorID = regexp.MustCompile(`\A[a-z0-9][a-z0-9-]{0,62}\z`)
+var executorID = regexp.MustCompile(`\A[a-z0-9][a-z0-9-]*\z`)
+
+const mostID = 63 // characters of an executor's id
 
 // parser holds what the references between executors are checked with.
 type parser struct {
@@ -85,7 +87,7 @@ func (p *parser) identity(f fields, kind task.ExecutorKind) (e Executor, what st
 	case node == nil:
 		p.fail(f.at, "add an id such as "+string(kind)+"-1", "%s has no id", what)
 	case e.ID == "":
-	case !executorID.MatchString(e.ID):
+	case !executorID.MatchString(e.ID) || len(e.ID) > mostID:
 		p.fail(node, "use up to 63 of a-z, 0-9 and -, not beginning with -", "id %q is not allowed", e.ID)
 	case Reserved(e.ID):
 		p.fail(node, "choose another id", "id %q is reserved", e.ID)

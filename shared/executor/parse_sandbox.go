@@ -13,8 +13,12 @@ import (
 
 var (
 	secretName = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
-	egressName = regexp.MustCompile(`\A(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\z`)
+	egressName = regexp.MustCompile(`\A(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\z`)
 )
+
+// The lengths of a host name and of its parts (RFC 1035). They are counted apart from the pattern: a pattern that counts
+// is a hundred times as large, and is made at the start of every function.
+const mostHostName, mostLabel = 253, 63
 
 // sandbox reads the sandbox of an agent; a key without a value is a sandbox of the default size.
 func (p *parser) sandbox(n *yaml.Node, what string, e Executor) (*Sandbox, Limits) {
@@ -88,8 +92,13 @@ func validateEgress(host string) error {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return fmt.Errorf("is an address")
 	}
-	if !egressName.MatchString(name) || len(name) > 253 {
+	if !egressName.MatchString(name) || len(name) > mostHostName {
 		return fmt.Errorf("is not a host name")
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) > mostLabel {
+			return fmt.Errorf("is not a host name")
+		}
 	}
 	for _, private := range []string{".localhost", ".local", ".internal"} {
 		if strings.HasSuffix(name, private) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"companyos/shared/store"
+	"companyos/shared/store/schema"
 )
 
 // conflictsEnv makes every n-th COMMIT that wrote a Task, a run or a slot fail as a serialization failure, as on a
@@ -20,7 +21,7 @@ func Open(t testing.TB) *store.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), store.Config{URL: New(t, store.Migrate, key), MaxConns: 8})
+	db, err := store.Open(t.Context(), store.Config{URL: New(t, schema.Migrate, key), MaxConns: 8})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package dsql
+package schema_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"companyos/shared/store"
+	"companyos/shared/store/schema"
 	"companyos/shared/store/storetest"
 )
 
@@ -164,7 +165,7 @@ func (s *standIn) rewrite(query string) string {
 		}
 	}
 	if m := asyncIndex.FindStringSubmatch(query); m != nil {
-		return "SELECT sys.index_async(" + quote("CREATE "+m[1]+"INDEX "+m[2]) + ")"
+		return "SELECT sys.index_async(" + schema.Quote("CREATE "+m[1]+"INDEX "+m[2]) + ")"
 	}
 	if m := iamGrant.FindStringSubmatch(query); m != nil {
 		return "SELECT sys.map('" + m[1] + "', '" + m[2] + "')"

@@ -1,4 +1,4 @@
-package dsql
+package schema_test
 
 import (
 	"context"
@@ -14,23 +14,24 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"companyos/shared/store"
+	"companyos/shared/store/schema"
 	"companyos/shared/store/storetest"
 )
 
-var update = flag.Bool("update", false, "write testdata/migrations.sql")
+var update = flag.Bool("update", false, "write testdata/dsql.sql")
 
-// The rendered statements are a file, so that the cluster's linter can read them: dsql-lint testdata/migrations.sql.
+// The rendered statements are a file, so that the cluster's linter can read them: dsql-lint testdata/dsql.sql.
 func TestRenderedMigrations(t *testing.T) {
 	t.Parallel()
-	statements, err := Statements()
-	if err != nil || len(statements) < 25 {
-		t.Fatalf("%d statements, %v", len(statements), err)
+	all, err := schema.RenderedDSQL()
+	if err != nil || len(all) < 25 {
+		t.Fatalf("%d statements, %v", len(all), err)
 	}
 	var b strings.Builder
-	for _, s := range statements {
-		b.WriteString(s.SQL + ";\n\n")
+	for _, s := range all {
+		b.WriteString(s + ";\n\n")
 	}
-	const file = "testdata/migrations.sql"
+	const file = "testdata/dsql.sql"
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -41,7 +42,7 @@ func TestRenderedMigrations(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("go test ./shared/store/dsql -run Rendered -update writes it again:\n%s", diff)
+		t.Errorf("go test ./shared/store/schema -run Rendered -update writes it again:\n%s", diff)
 	}
 }
 
@@ -53,14 +54,14 @@ func TestRender(t *testing.T) {
 		"CREATE TABLE a (\n    b text\n);":                         "CREATE TABLE IF NOT EXISTS a (\n    b text\n)",
 		"ALTER TABLE a ADD COLUMN b text;":                         "ALTER TABLE a ADD COLUMN IF NOT EXISTS b text",
 	} {
-		if got := render(text); got != want {
+		if got := schema.Render(text); got != want {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
 }
 
-// schema is what a database holds of tables, columns, constraints and indexes.
-func schema(t *testing.T, url string) []string {
+// contents is what a database holds of tables, columns, constraints and indexes.
+func contents(t *testing.T, url string) []string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
@@ -89,7 +90,7 @@ func TestMigrateMakesTheSameSchema(t *testing.T) {
 	// Whatever is refused for a change of the schema is done again, and what was done already does no harm.
 	cluster.refuse = map[string]int{"CREATE TABLE IF NOT EXISTS tasks": 2, "INSERT INTO goose_db_version": 3, "INDEX ASYNC IF NOT EXISTS runs_live": 1}
 	for range 2 {
-		if err := Migrate(t.Context(), config); err != nil {
+		if err := schema.MigrateDSQL(t.Context(), config); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,8 +101,8 @@ func TestMigrateMakesTheSameSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := schema(t, storetest.New(t, store.Migrate, key))
-	if diff := cmp.Diff(want, schema(t, config.URL)); diff != "" {
+	want := contents(t, storetest.New(t, schema.Migrate, key))
+	if diff := cmp.Diff(want, contents(t, config.URL)); diff != "" {
 		t.Errorf("PostgreSQL's (-) and the cluster's (+):\n%s", diff)
 	}
 }
@@ -112,7 +113,7 @@ func TestMigrateGivesUpWhereTheSchemaNeverRests(t *testing.T) {
 	cluster.refuse = map[string]int{"CREATE TABLE IF NOT EXISTS products": 1000}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := Migrate(ctx, config); err == nil {
+	if err := schema.MigrateDSQL(ctx, config); err == nil {
 		t.Error("no error")
 	}
 }
@@ -120,7 +121,7 @@ func TestMigrateGivesUpWhereTheSchemaNeverRests(t *testing.T) {
 func TestAnIndexThatIsNotBuiltFails(t *testing.T) {
 	t.Parallel()
 	_, config := newStandIn(t)
-	db, err := open(config)
+	db, err := schema.Open(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestAnIndexThatIsNotBuiltFails(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "CREATE OR REPLACE PROCEDURE sys.wait_for_job(job text) LANGUAGE sql AS $$ SELECT 1 $$"); err != nil {
 		t.Fatal(err)
 	}
-	if err := await(t.Context(), db, "mine"); err == nil || !strings.Contains(err.Error(), "mine failed") {
+	if err := schema.Await(t.Context(), db, "mine"); err == nil || !strings.Contains(err.Error(), "mine failed") {
 		t.Errorf("%v", err)
 	}
 	if _, err := db.ExecContext(t.Context(), "UPDATE sys.jobs SET status = 'processing'"); err != nil {
@@ -139,7 +140,7 @@ func TestAnIndexThatIsNotBuiltFails(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := await(ctx, db, ""); !errors.Is(err, context.DeadlineExceeded) {
+	if err := schema.Await(ctx, db, ""); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v; want to wait for what is built", err)
 	}
 }
@@ -147,18 +148,18 @@ func TestAnIndexThatIsNotBuiltFails(t *testing.T) {
 func TestGrantIsRepeatable(t *testing.T) {
 	t.Parallel()
 	cluster, config := newStandIn(t)
-	if err := Migrate(t.Context(), config); err != nil {
+	if err := schema.MigrateDSQL(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
 	roles := []string{"arn:aws:iam::111122223333:role/api", "arn:aws:iam::111122223333:role/dispatch"}
 	// The test's user makes no roles on a shared server: that this one is there is the repeat's case.
 	cluster.refuse = map[string]int{"AWS IAM GRANT": 1, "GRANT SELECT": 1}
 	for range 2 {
-		if err := Grant(t.Context(), config, storetest.Role, roles); err != nil {
+		if err := schema.GrantDSQL(t.Context(), config, storetest.Role, roles); err != nil {
 			t.Fatal(err)
 		}
 	}
-	db, err := open(config)
+	db, err := schema.Open(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,5 +170,43 @@ func TestGrantIsRepeatable(t *testing.T) {
 	}
 	if want := roles[0] + "=" + storetest.Role + " " + roles[1] + "=" + storetest.Role; mapped != want || cluster.refused != 2 {
 		t.Errorf("%s, %d refused", mapped, cluster.refused)
+	}
+}
+
+// A rollback brings an earlier release to a schema that a later one has extended.
+func TestALaterSchemaIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	key, err := store.SchemaKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := storetest.New(t, schema.Migrate, key)
+	_, cluster := newStandIn(t)
+	if err := schema.MigrateDSQL(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		url     string
+		migrate func(context.Context) error
+		insert  string
+	}{
+		"PostgreSQL": {url, func(ctx context.Context) error { return schema.Migrate(ctx, url) }, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)"},
+		"cluster":    {cluster.URL, func(ctx context.Context) error { return schema.MigrateDSQL(ctx, cluster) }, "INSERT INTO goose_db_version (id, version_id, is_applied) VALUES (99999, 99999, true)"},
+	} {
+		before := contents(t, tt.url)
+		conn, err := pgx.Connect(t.Context(), tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Exec(t.Context(), tt.insert); err != nil {
+			t.Fatal(err)
+		}
+		conn.Close(t.Context())
+		if err := tt.migrate(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(before, contents(t, tt.url)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
 	}
 }

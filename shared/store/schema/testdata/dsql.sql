@@ -230,3 +230,174 @@ SELECT kind, product_id, project_id, status, failed, archived, n FROM count_delt
 
 CREATE INDEX ASYNC IF NOT EXISTS count_deltas_by_product ON count_deltas (kind, product_id);
 
+CREATE TABLE IF NOT EXISTS routines (
+    id              text PRIMARY KEY,
+    product_id      text NOT NULL REFERENCES products (id),
+    user_id         text NOT NULL,
+    name            text NOT NULL,
+    template        text CHECK (template IN ('refresh', 'intake', 'summary')),
+    executor_type   text NOT NULL CHECK (executor_type IN ('agent', 'team', 'workflow')),
+    executor_id     text NOT NULL,
+    instructions    text NOT NULL,
+    cron_expr       text,
+    timezone        text NOT NULL,
+    enabled         boolean NOT NULL,
+    disabled_reason text,
+    next_run_at     timestamptz,
+    policy          jsonb,
+    fingerprint     text,
+    policy_ends_at  timestamptz,
+    budget          bigint,
+    granted_by      jsonb,
+    authority       jsonb NOT NULL,
+    live_run_id     text,
+    last_run        jsonb,
+    revision        bigint NOT NULL,
+    created_at      timestamptz NOT NULL,
+    updated_at      timestamptz NOT NULL,
+    UNIQUE (user_id, name)
+);
+
+CREATE INDEX ASYNC IF NOT EXISTS routines_by_created ON routines (created_at, id);
+
+CREATE INDEX ASYNC IF NOT EXISTS routines_by_product ON routines (product_id, created_at, id);
+
+CREATE INDEX ASYNC IF NOT EXISTS routines_due ON routines (next_run_at, id) WHERE enabled AND next_run_at IS NOT NULL;
+
+CREATE INDEX ASYNC IF NOT EXISTS routines_granting ON routines (created_at, id) WHERE enabled AND policy IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS routine_runs (
+    id           text PRIMARY KEY,
+    routine_id   text NOT NULL REFERENCES routines (id),
+    product_id   text NOT NULL,
+    user_id      text,
+    status       text NOT NULL CHECK (status IN ('running', 'success', 'failed', 'skipped', 'cancelled')),
+    run_id       text UNIQUE,
+    session_id   text,
+    message      text NOT NULL,
+    authority    jsonb NOT NULL,
+    claimed_by   text,
+    lease_until  timestamptz,
+    start_until  timestamptz NOT NULL,
+    triggered_at timestamptz NOT NULL,
+    completed_at timestamptz,
+    error        text,
+    output       jsonb,
+    CHECK ((completed_at IS NULL) = (status = 'running'))
+);
+
+CREATE INDEX ASYNC IF NOT EXISTS routine_runs_by_routine ON routine_runs (routine_id, triggered_at, id);
+
+CREATE INDEX ASYNC IF NOT EXISTS routine_runs_live ON routine_runs (triggered_at, id) WHERE status = 'running';
+
+CREATE TABLE IF NOT EXISTS automation_runs (
+    id           text PRIMARY KEY,
+    status       text NOT NULL CHECK (status IN ('success', 'failed', 'cancelled')),
+    triggered_at timestamptz NOT NULL,
+    completed_at timestamptz NOT NULL,
+    error        text,
+    output       jsonb NOT NULL
+);
+
+CREATE INDEX ASYNC IF NOT EXISTS automation_runs_by_end ON automation_runs (completed_at, id);
+
+CREATE TABLE IF NOT EXISTS streaks (
+    id            text PRIMARY KEY,
+    task_id       text NOT NULL REFERENCES tasks (id),
+    product_id    text NOT NULL,
+    reason        text NOT NULL,
+    count         bigint NOT NULL,
+    task_revision bigint NOT NULL,
+    active        boolean NOT NULL,
+    triggered_at  timestamptz NOT NULL,
+    completed_at  timestamptz NOT NULL
+);
+
+CREATE INDEX ASYNC IF NOT EXISTS streaks_by_task ON streaks (task_id, triggered_at, id);
+
+CREATE INDEX ASYNC IF NOT EXISTS streaks_active ON streaks (triggered_at, id) WHERE active;
+
+CREATE INDEX ASYNC IF NOT EXISTS streaks_by_end ON streaks (completed_at, id);
+
+CREATE TABLE IF NOT EXISTS acceptances (
+    routine_id  text NOT NULL,
+    policy      text NOT NULL,
+    record_id   text NOT NULL,
+    accepted_at timestamptz NOT NULL,
+    PRIMARY KEY (routine_id, policy, record_id)
+);
+
+CREATE TABLE IF NOT EXISTS claims (
+    name          text PRIMARY KEY,
+    holder        text NOT NULL,
+    claimed_until timestamptz NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS deliveries (
+    product_id   text NOT NULL,
+    run_id       text NOT NULL,
+    channel      text NOT NULL,
+    destination  text NOT NULL,
+    snapshot     jsonb NOT NULL,
+    delivered_at timestamptz NOT NULL,
+    PRIMARY KEY (product_id, run_id)
+);
+
+CREATE INDEX ASYNC IF NOT EXISTS deliveries_by_time ON deliveries (product_id, delivered_at);
+
+CREATE TABLE IF NOT EXISTS blob_garbage (
+    key        text PRIMARY KEY,
+    created_at timestamptz NOT NULL
+);
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_proposed ON tasks (routine_id, created_at, id) WHERE status = 'backlog' AND origin = 'routine' AND archived_at IS NULL
+    AND NOT transitions @> '[{"target": "ready"}]';
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_to_recover ON tasks (created_at, id) WHERE status = 'in_progress' AND result IS NULL AND archived_at IS NULL;
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_finished ON tasks (product_id, COALESCE(updated_at, created_at), id) WHERE archived_at IS NULL AND status IN ('done', 'cancelled');
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_waiting ON tasks (COALESCE(updated_at, created_at), id) WHERE archived_at IS NULL AND (status IN ('backlog', 'in_review') OR failed);
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_waiting_by_product ON tasks (product_id, COALESCE(updated_at, created_at), id) WHERE archived_at IS NULL AND (status IN ('backlog', 'in_review') OR failed);
+
+CREATE INDEX ASYNC IF NOT EXISTS runs_to_clean ON runs (ended_at, id) WHERE ended_at IS NOT NULL AND input_key <> '';
+
+CREATE TABLE IF NOT EXISTS decisions (
+    id         text PRIMARY KEY,
+    decision   text NOT NULL,
+    reasoning  text,
+    context    text,
+    outcome    text,
+    user_id    text,
+    agent_id   text,
+    session_id text,
+    created_at timestamptz NOT NULL
+);
+
+CREATE INDEX ASYNC IF NOT EXISTS decisions_by_created ON decisions (created_at, id);
+
+CREATE TABLE IF NOT EXISTS idempotency_keys (
+    user_id    text NOT NULL,
+    key        text NOT NULL,
+    request    text NOT NULL,
+    status     integer NOT NULL,
+    answer     text NOT NULL,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (user_id, key)
+);
+
+CREATE INDEX ASYNC IF NOT EXISTS idempotency_keys_by_created ON idempotency_keys (created_at);
+
+CREATE TABLE IF NOT EXISTS cascades (
+    parent     text NOT NULL CHECK (parent IN ('product', 'project')),
+    parent_id  text NOT NULL,
+    child      text NOT NULL CHECK (child IN ('project', 'task')),
+    after_at   timestamptz,
+    after_id   text,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (parent, parent_id, child)
+);
+
+CREATE INDEX ASYNC IF NOT EXISTS cascades_by_created ON cascades (created_at);
+

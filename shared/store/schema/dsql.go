@@ -1,4 +1,4 @@
-package dsql
+package schema
 
 import (
 	"context"
@@ -20,10 +20,10 @@ import (
 	"companyos/shared/store"
 )
 
-// Statement is a migration as a cluster takes it.
-type Statement struct {
-	Version int64
-	SQL     string
+// statement is a migration as a cluster takes it.
+type statement struct {
+	version int64
+	sql     string
 }
 
 var (
@@ -33,9 +33,9 @@ var (
 	addColumn = regexp.MustCompile(`^(ALTER TABLE \w+ ADD COLUMN) (\w+) `)
 )
 
-// Statements renders the store's migrations. An index is built aside, and each statement may be given again: a cluster
+// statements renders the store's migrations. An index is built aside, and each statement may be given again: a cluster
 // may refuse to note that one was applied, because a change of the schema was in the way.
-func Statements() ([]Statement, error) {
+func statements() ([]statement, error) {
 	files, err := store.Migrations()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func Statements() ([]Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Statement, 0, len(names))
+	all := make([]statement, 0, len(names))
 	for _, name := range names {
 		data, err := fs.ReadFile(files, name)
 		if err != nil {
@@ -55,7 +55,7 @@ func Statements() ([]Statement, error) {
 		if err != nil {
 			return nil, fmt.Errorf("migration %s has no number: %w", name, err)
 		}
-		all = append(all, Statement{version, render(string(data))})
+		all = append(all, statement{version, render(string(data))})
 	}
 	return all, nil
 }
@@ -67,22 +67,22 @@ func render(text string) string {
 	return addColumn.ReplaceAllString(text, "$1 IF NOT EXISTS $2 ")
 }
 
-// Migrate is store.Migrate for a cluster: one statement at a time, each outside a transaction with others, each index
-// awaited. c is that of the user Admin.
-func Migrate(ctx context.Context, c store.Config) error {
+// MigrateDSQL is Migrate for a cluster: one statement at a time, each outside a transaction with others, each index
+// awaited. c is that of a cluster's admin.
+func MigrateDSQL(ctx context.Context, c store.Config) error {
 	db, err := open(c)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	statements, err := Statements()
+	all, err := statements()
 	if err != nil {
 		return err
 	}
-	migrations := make([]*goose.Migration, len(statements))
-	for i, s := range statements {
-		migrations[i] = goose.NewGoMigration(s.Version, &goose.GoFunc{RunDB: func(ctx context.Context, db *sql.DB) error {
-			return apply(ctx, db, s.SQL)
+	migrations := make([]*goose.Migration, len(all))
+	for i, s := range all {
+		migrations[i] = goose.NewGoMigration(s.version, &goose.GoFunc{RunDB: func(ctx context.Context, db *sql.DB) error {
+			return apply(ctx, db, s.sql)
 		}}, nil)
 	}
 	return again(ctx, func() error {
@@ -157,8 +157,9 @@ func await(ctx context.Context, db *sql.DB, job string) error {
 	}
 }
 
-// Grant lets IAM roles connect as a user who may read and write every table and change no schema. c is that of Admin.
-func Grant(ctx context.Context, c store.Config, user string, roles []string) error {
+// GrantDSQL lets IAM roles connect as a user who may read and write every table and change no schema. c is that of a
+// cluster's admin.
+func GrantDSQL(ctx context.Context, c store.Config, user string, roles []string) error {
 	db, err := open(c)
 	if err != nil {
 		return err
