@@ -2,7 +2,9 @@ package netlock
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,26 +12,47 @@ import (
 
 func anonymous() string { return "" }
 
+// collector is a sink that can be looked at while it is in use.
+type collector struct {
+	mu  sync.Mutex
+	all []Event
+}
+
+func (c *collector) sink(e Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, e)
+}
+
+func (c *collector) events() []Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.all)
+}
+
 func TestEventsAreFolded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var got []Event
-		r := newRecorder(func(e Event) { got = append(got, e) })
+		var c collector
+		r := newRecorder(c.sink)
 		for range 1000 {
 			r.add(Event{Verdict: VerdictDeny, Call: "connect", Target: "192.0.2.1:443", PID: 7}, anonymous)
 		}
 		synctest.Wait()
+		got := c.events()
 		if len(got) != 1 || got[0].Count != 1 {
 			t.Fatalf("at once: %v", got)
 		}
 		time.Sleep(eventWindow + time.Millisecond)
 		synctest.Wait()
+		got = c.events()
 		if len(got) != 2 || got[1].Count != 999 || got[1].PID != 7 {
 			t.Fatalf("after the window: %v", got)
 		}
 		time.Sleep(3 * eventWindow)
 		r.add(Event{Verdict: VerdictDeny, Call: "connect", Target: "192.0.2.1:443"}, anonymous)
 		synctest.Wait()
+		got = c.events()
 		if len(got) != 3 || got[2].Count != 1 {
 			t.Fatalf("news again: %v", got)
 		}
