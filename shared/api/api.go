@@ -141,6 +141,9 @@ func (s *server) table() map[string]handler {
 		"mcp":       s.mcp,
 
 		"runs.get":    s.getRun,
+		"runs.events": s.runEvents,
+		"runs.patch":  s.runArtifact(task.ArtifactPatch),
+		"runs.log":    s.runArtifact(task.ArtifactLog),
 		"runs.cancel": s.cancelRun,
 		"attention":   s.attention,
 

@@ -50,6 +50,9 @@ func work(w app.Work) wire.Work {
 		Deadline: w.Deadline.Unix(), Harness: string(w.Harness), Model: w.Model, InputURL: w.InputURL, Instructions: w.Instructions,
 		Limits: limits(w.Limits), Egress: append([]string{}, w.Egress...),
 	}
+	if p := w.Price; p != nil {
+		out.Price = &wire.WorkPrice{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+	}
 	if w.Repository.URL != "" {
 		out.Repository = &wire.WorkRepository{URL: w.Repository.URL, Branch: w.Repository.Branch}
 		if w.Commit != "" {

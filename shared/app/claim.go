@@ -35,6 +35,7 @@ type Work struct {
 	Patch        *Object // of the last completed attempt
 	Limits       executor.Limits
 	Egress       []string
+	Price        *executor.Price // of the model; nil: unknown
 }
 
 // Object is something to download.
@@ -101,7 +102,7 @@ func (c *Company) claimed(ctx context.Context, r *task.Run, session string) (out
 	out = Claimed{Session: session, ExpiresAt: *r.RunUntil, Work: Work{
 		RunID: r.ID, Launch: r.Launch, TaskID: r.TaskID, SessionID: r.SessionID, Attempt: r.Attempt, Deadline: *r.RunUntil,
 		Repository: executor.Repository{URL: r.Checkout.URL, Branch: r.Checkout.Branch}, Commit: r.Checkout.Requested,
-		Harness: ex.Harness, Model: ex.Model, Instructions: ex.Instructions, Limits: ex.Limits, Egress: ex.Sandbox.Egress,
+		Harness: ex.Harness, Model: ex.Model, Instructions: ex.Instructions, Limits: ex.Limits, Egress: ex.Sandbox.Egress, Price: ex.Price,
 	}}
 	if out.Secrets, err = c.Secrets(ctx, ex.Sandbox.Secrets); err != nil {
 		return out, task.Unavailable("secrets_unavailable", "The secrets of the executor could not be read", err)
@@ -118,10 +119,38 @@ func (c *Company) claimed(ctx context.Context, r *task.Run, session string) (out
 		return out, err
 	}
 	// A conversation belongs to the executor that led it; another one starts afresh on the same commit and patch.
-	if previous.ExecutorID == r.ExecutorID && previous.ExecutorType == r.ExecutorType {
-		out.Work.Transcript, err = c.object(ctx, previous.Artifact(task.ArtifactTranscript), until)
+	if previous.ExecutorID != r.ExecutorID || previous.ExecutorType != r.ExecutorType {
+		return out, nil
 	}
+	if retired, err := c.sessionRetired(ctx, &previous, r); err != nil || retired {
+		return out, err
+	}
+	out.Work.Transcript, err = c.object(ctx, previous.Artifact(task.ArtifactTranscript), until)
 	return out, err
+}
+
+// retireAfter attempts in a row that could not continue a conversation, it is not tried again.
+const retireAfter = 2
+
+// sessionRetired says that the conversation of the last completed attempt was put back and could not be continued so often
+// since that it is given up.
+func (c *Company) sessionRetired(ctx context.Context, previous, r *task.Run) (bool, error) {
+	lost := 0
+	for attempt := previous.Attempt + 1; attempt < r.Attempt; attempt++ {
+		run, err := c.DB.Run(ctx, task.RunID(r.TaskID, attempt))
+		if task.KindOf(err) == task.KindNotFound {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if run.SandboxInfo != nil && run.SandboxInfo.SessionLost {
+			lost++
+		} else if run.PreparedAt != nil {
+			lost = 0
+		}
+	}
+	return lost >= retireAfter, nil
 }
 
 // object is an artifact to put back. One in which a secret was blackened is evidence only.

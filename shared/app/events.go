@@ -59,6 +59,9 @@ func fromSandbox(events []store.Event) []store.Event {
 	return kept
 }
 
+// sessionLost is what a warning says of a session whose conversation could not be continued.
+const sessionLost = "lost"
+
 // learn takes from the events what the run itself shows.
 func learn(r task.Run, events []store.Event) task.Run {
 	for _, e := range events {
@@ -66,19 +69,32 @@ func learn(r task.Run, events []store.Event) task.Run {
 			Usage          *task.Usage `json:"usage"`
 			HarnessVersion string      `json:"harness_version"`
 			Lock           string      `json:"lock"`
+			Session        string      `json:"session"`
+			SHA256         string      `json:"sha256"`
+			Files          int         `json:"files"`
+			Redacted       bool        `json:"redacted"`
 		}
-		if e.Type != eventUsage && e.Type != eventStarted || json.Unmarshal(e.Body, &body) != nil {
+		if json.Unmarshal(e.Body, &body) != nil {
 			continue
 		}
-		if e.Type == eventUsage && body.Usage != nil {
-			r.Usage = body.Usage
+		info := task.SandboxInfo{}
+		if r.SandboxInfo != nil {
+			info = *r.SandboxInfo
 		}
-		if e.Type == eventStarted {
-			info := task.SandboxInfo{HarnessVersion: body.HarnessVersion, Lock: body.Lock}
-			if r.SandboxInfo != nil {
-				info.Image = r.SandboxInfo.Image
-			}
+		switch {
+		case e.Type == eventUsage && body.Usage != nil:
+			r.Usage = body.Usage
+		case e.Type == eventStarted:
+			info.HarnessVersion, info.Lock = body.HarnessVersion, body.Lock
 			r.SandboxInfo = &info
+		case e.Type == eventWarning && body.Session == sessionLost:
+			info.SessionLost = true
+			r.SandboxInfo = &info
+		case e.Type == eventPatched:
+			if a, ok := r.Announced(task.ArtifactPatch, body.SHA256); ok {
+				a.Files, a.TakenAt, a.Redacted = body.Files, e.At.Unix(), body.Redacted
+				r = r.WithArtifact(a)
+			}
 		}
 	}
 	return r

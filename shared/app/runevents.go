@@ -19,6 +19,7 @@ const (
 	eventStarted    = "started"
 	eventUsage      = "usage"
 	eventWarning    = "warning"
+	eventPatched    = "patched"
 )
 
 // eventsOf are the events that a change of a run makes.

@@ -35,6 +35,7 @@ type Executor struct {
 	Name         string // the id where the file gives none
 	Harness      Harness
 	Model        string
+	Price        *Price // of the model; nil where the operator's list does not have it
 	Instructions string
 	Repository   *Repository
 	Sandbox      *Sandbox // nil: runs without one

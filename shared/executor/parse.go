@@ -111,6 +111,9 @@ func (p *parser) agent(n *yaml.Node) {
 	if e.Model == "" && f.values["model"] == nil && e.Harness != "" && e.Harness != HarnessFixture {
 		p.fail(f.at, "add model: with the provider's name of the model", "%s has no model", what)
 	}
+	if price, ok := p.Prices[e.Model]; ok {
+		e.Price = &price
+	}
 	e.Instructions = p.text(f.values["instructions"], "instructions of "+what)
 	if repository := f.values["repository"]; repository != nil {
 		e.Repository = p.repository(repository, what)

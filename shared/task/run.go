@@ -190,6 +190,7 @@ type SandboxInfo struct {
 	Image          string `json:"image,omitempty"`
 	HarnessVersion string `json:"harness_version,omitempty"`
 	Lock           string `json:"lock,omitempty"`
+	SessionLost    bool   `json:"session_lost,omitempty"` // the conversation of the earlier attempts could not be continued
 }
 
 // NeedsLook says that somebody still has to look at the run: it is not terminal, or its sandbox may still run.

@@ -2,7 +2,10 @@ package wire
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
+	"strconv"
 )
 
 // CreateTask proposes a Task.
@@ -60,4 +63,43 @@ func (c *Client) Run(ctx context.Context, id string) (Run, error) {
 func (c *Client) CancelRun(ctx context.Context, id string) error {
 	_, err := call[struct{}](ctx, c, http.MethodPost, at("/company/runs/%s/cancel", id), nil)
 	return err
+}
+
+// RunEvents returns the events of a run after a sequence number. When there is none it waits up to so many seconds, at most
+// 20, for the first.
+func (c *Client) RunEvents(ctx context.Context, id string, after int64, wait int) (RunEvents, error) {
+	query := "?after=" + strconv.FormatInt(after, 10) + "&wait=" + strconv.Itoa(wait)
+	return call[RunEvents](ctx, c, http.MethodGet, at("/company/runs/%s/events", id)+query, nil)
+}
+
+// RunPatch returns the latest saved changes of a run.
+func (c *Client) RunPatch(ctx context.Context, id string) ([]byte, error) {
+	return c.bytes(ctx, at("/company/runs/%s/patch", id))
+}
+
+// RunLog returns what the sandbox of a run printed.
+func (c *Client) RunLog(ctx context.Context, id string) ([]byte, error) {
+	return c.bytes(ctx, at("/company/runs/%s/log", id))
+}
+
+// bytes reads an answer that is no JSON.
+func (c *Client) bytes(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return nil, problemOf(res, raw)
+	}
+	return raw, nil
 }

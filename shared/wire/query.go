@@ -48,6 +48,8 @@ type Query struct {
 	Days           *int64
 	Cursor         *string
 	Version        int64 // of a wiki page; 0: the present one
+	After          int64 // the sequence number of an event
+	Wait           int64 // seconds
 }
 
 // maxPage keeps page times limit within an integer.
@@ -72,6 +74,9 @@ var (
 	paramAgentID        = Param{Name: "agent_id", Type: ParamString, set: func(q *Query, v any) { q.AgentID = ptr(v.(string)) }}
 	paramSessionID      = Param{Name: "session_id", Type: ParamString, set: func(q *Query, v any) { q.SessionID = ptr(v.(string)) }}
 	paramVersion        = Param{Name: "version", Type: ParamInt, Ge: bound(1), Le: bound(1<<31 - 1), set: func(q *Query, v any) { q.Version = v.(int64) }}
+	paramAfter          = Param{Name: "after", Type: ParamInt, Ge: bound(0), Le: bound(maxPage), Default: int64(0), set: func(q *Query, v any) { q.After = v.(int64) }}
+	paramWait           = Param{Name: "wait", Type: ParamInt, Ge: bound(0), Le: bound(20), Default: int64(0), set: func(q *Query, v any) { q.Wait = v.(int64) }}
+	paramMost           = Param{Name: "limit", Type: ParamInt, Ge: bound(1), Le: bound(500), Default: int64(100), set: func(q *Query, v any) { q.Limit = int(v.(int64)) }}
 	paramCursor         = Param{Name: "cursor", Type: ParamString, set: func(q *Query, v any) { q.Cursor = ptr(v.(string)) }}
 	paramDays           = Param{Name: "days", Type: ParamInt, Ge: bound(1), set: func(q *Query, v any) { q.Days = ptr(v.(int64)) }}
 )

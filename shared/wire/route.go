@@ -116,6 +116,9 @@ var Routes = []Route{
 	post("decisions.create", "/company/decisions", decisionsWrite, "record a decision", &DecisionCreateBody, http.StatusCreated, Decision{}),
 
 	get("runs.get", "/company/runs/{run_id}", tasksRead, "one run", nil, Run{}),
+	get("runs.events", "/company/runs/{run_id}/events", tasksRead, "what happened in a run after a sequence number; wait= seconds for the next", Params{paramAfter, paramMost, paramWait}, RunEvents{}),
+	text("runs.patch", "/company/runs/{run_id}/patch", tasksRead, "the latest saved changes of a run", "text/x-diff"),
+	text("runs.log", "/company/runs/{run_id}/log", tasksRead, "what the sandbox of a run printed", "text/plain; charset=utf-8"),
 	post("runs.cancel", "/company/runs/{run_id}/cancel", tasksWrite, "end a run; needs the right to run its executor", nil, http.StatusOK, struct{}{}),
 	get("executors", "/company/executors", tasksRead, "list the executors, with why one cannot be used now", Params{paramProductID}, Executors{}),
 	get("attention", "/company/attention", tasksRead, "count what waits for a person, and list it, longest waiting first", Params{paramProductID, paramLimit, paramPage}, Attention{}),
@@ -134,6 +137,12 @@ var Routes = []Route{
 
 func get(name, pattern string, scopes []string, does string, q Params, answer any) Route {
 	return Route{Name: name, Method: http.MethodGet, Pattern: pattern, Caller: CallerPerson, Scopes: scopes, Does: does, Query: q, Status: http.StatusOK, Answer: answer}
+}
+
+func text(name, pattern string, scopes []string, does, contentType string) Route {
+	r := get(name, pattern, scopes, does, nil, nil)
+	r.Type = contentType
+	return r
 }
 
 func post(name, pattern string, scopes []string, does string, body bodyTable, status int, answer any) Route {

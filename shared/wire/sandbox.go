@@ -166,6 +166,13 @@ type Event struct {
 // SessionLost is what a warning says of a session when the conversation of the earlier attempts could not be continued.
 const SessionLost = "lost"
 
+// RunEvents is what happened in a run after a point.
+type RunEvents struct {
+	Data     []Event `json:"data"`
+	Next     int64   `json:"next"`     // what to ask after next
+	Terminal bool    `json:"terminal"` // the run has ended, and these are its last events so far
+}
+
 // EventsRequest is one batch of events, at most 256 KiB. N counts the batches of this launch, from 1: a batch that was
 // taken already is answered again and not stored twice.
 type EventsRequest struct {
