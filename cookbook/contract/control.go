@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os"
 
 	"companyos/shared/app"
-	"companyos/shared/company"
 	"companyos/shared/executor"
 	"companyos/shared/local"
-	"companyos/shared/source"
 	"companyos/shared/store"
 	"companyos/shared/task"
 	"companyos/shared/wire"
@@ -183,19 +180,10 @@ func (c *control) intake(w http.ResponseWriter, r *http.Request) {
 
 // automation passes and refuses as the recorded exchanges expect. Ticks come by the control route alone.
 func automation() local.Automation {
-	reader := source.Reader{Root: os.TempDir()}
 	always := func(answer bool) app.Check {
 		return func(context.Context, app.CheckedProposal) (bool, error) { return answer, nil }
 	}
 	return local.Automation{
 		Checks: map[string]app.Check{"always_true": always(true), "always_false": always(false)},
-		ReadSource: func(ctx context.Context, s company.Source) ([]app.Evidence, error) {
-			items, err := reader.Read(ctx, s)
-			out := make([]app.Evidence, len(items))
-			for i, item := range items {
-				out[i] = app.Evidence(item)
-			}
-			return out, err
-		},
 	}
 }

@@ -61,7 +61,7 @@ func run(ctx context.Context, addr string) error {
 			sandboxes = newDouble(p)
 			return sandboxes, nil
 		},
-		Automation: automation(), MaxSandboxes: 8, MaxPending: 1000, Attempts: queue.LocalConfig{}, Work: queue.LocalConfig{},
+		Automation: automation(), Sources: os.TempDir(), MaxSandboxes: 8, MaxPending: 1000, Attempts: queue.LocalConfig{}, Work: queue.LocalConfig{},
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

@@ -21,6 +21,7 @@ type LocalConfig struct {
 	MaxRetryDelay time.Duration // the longest such wait; 1 minute
 	DeadLetters   int           // dead letters kept, the newest; 1,000
 	Grace         time.Duration // time that running handlers have when Run is told to stop; 30 seconds
+	Held          bool          // nothing is delivered until Hold(false)
 }
 
 func (c LocalConfig) withDefaults() LocalConfig {
@@ -69,7 +70,7 @@ type Local struct {
 
 // NewLocal returns an empty queue. Nothing is delivered before Run.
 func NewLocal(cfg LocalConfig) *Local {
-	return &Local{cfg: cfg.withDefaults(), changed: make(chan struct{})}
+	return &Local{cfg: cfg.withDefaults(), changed: make(chan struct{}), held: cfg.Held}
 }
 
 // Send implements Queue. It returns ErrFull when Capacity messages are held: the run is in the database, sweep sends it

@@ -22,8 +22,9 @@ type Step func(ctx context.Context, in StepInput) (output string, err error)
 type StepInput struct {
 	TaskID   string
 	Attempt  int
-	Input    json.RawMessage // the brief, the wiki, the evidence and what is wanted
-	Previous string          // what the step before answered, empty for the first
+	Input    json.RawMessage   // the brief, the wiki, the evidence and what is wanted
+	Previous string            // what the step before answered, empty for the first
+	Routine  *app.RoutineTools // of a Routine's run: what it may do beside its own work; nil for a Task's
 }
 
 // Steps are the registered steps by name.
@@ -67,7 +68,7 @@ func (s Steps) workflow(ctx context.Context, job app.Job) (answer string, err er
 		if !ok {
 			return "", fmt.Errorf("the step %s is not registered", name)
 		}
-		in := StepInput{TaskID: job.Run.TaskID, Attempt: job.Run.Attempt, Input: job.Input, Previous: answer}
+		in := StepInput{TaskID: job.Run.TaskID, Attempt: job.Run.Attempt, Input: job.Input, Previous: answer, Routine: job.Routine}
 		if answer, err = step(ctx, in); err != nil {
 			return "", fmt.Errorf("step %s: %w", name, err)
 		}

@@ -31,7 +31,8 @@ func TestRun(t *testing.T) {
 		"unknown":  {executor.Executor{Harness: executor.HarnessWorkflow, Steps: []string{"gone"}}, fixed(`""`), 1, task.EndFailed, "the step gone is not registered"},
 		"mute":     {executor.Executor{Harness: executor.HarnessWorkflow, Steps: []string{"mute"}}, fixed(`""`), 1, task.EndNoOutput, "The run ended without an answer."},
 		"fixture, second turn": {
-			executor.Executor{Harness: executor.HarnessFixture}, fixed(`"x\nFIXTURE: {\"turns\":[{\"steps\":[{\"answer\":\"a\"}]},{\"steps\":[{\"answer\":\"b\"}]}]}"`),
+			executor.Executor{Harness: executor.HarnessFixture},
+			fixed(`"x\nFIXTURE: {\"turns\":[{\"steps\":[{\"answer\":\"a\"}]},{\"steps\":[{\"answer\":\"b\"}]}]}"`),
 			2, task.EndCompleted, "b",
 		},
 		"fixture that fails":         {executor.Executor{Harness: executor.HarnessFixture}, fixed(`"FIXTURE: {\"turns\":[{\"steps\":[{\"fail\":\"boom\"}]}]}"`), 1, task.EndFailed, "boom"},
