@@ -1,5 +1,6 @@
-// Command sweep repairs and tidies, every hour: it wakes runs that are overdue and folds counters. The event that starts
-// it says nothing but "now": whatever else it holds is not read.
+// Command sweep repairs, automates and tidies: it wakes runs that are overdue, fires the Routines whose time has come,
+// accepts and starts what nobody has to look at, folds counters and removes what is old. The event that starts it says
+// nothing but "now": whatever else it holds is not read.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"companyos/shared/app"
 	"companyos/shared/cloud"
 	"companyos/shared/config"
+	"companyos/shared/routine"
 )
 
 func main() {
@@ -26,7 +28,11 @@ func main() {
 	}
 	open := cloud.Once(func(ctx context.Context) (*app.Company, error) {
 		log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
-		return cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Log: log})
+		company, err := cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Log: log})
+		if err == nil {
+			company.Retention = routine.Retention{HistoryDays: c.AutomationHistoryRetention, ArtifactDays: c.RetentionDays}
+		}
+		return company, err
 	})
 	lambda.Start(func(ctx context.Context) error {
 		company, err := open(ctx)
@@ -40,6 +46,8 @@ func main() {
 // sweep does each duty, whatever became of the others.
 func sweep(ctx context.Context, company *app.Company) error {
 	err := company.Sweep(ctx)
+	_, ticked := company.Tick(ctx)
 	_, folded := company.DB.FoldCounts(ctx)
-	return errors.Join(err, folded)
+	_, cleaned := company.CleanUp(ctx, false)
+	return errors.Join(err, ticked, folded, cleaned)
 }
