@@ -12,6 +12,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"companyos/shared/agent/fixture"
+	"companyos/shared/api"
 	"companyos/shared/app"
 	blobs3 "companyos/shared/blob/s3"
 	"companyos/shared/company"
@@ -50,8 +51,15 @@ func Open(ctx context.Context, a aws.Config, c config.Company, p Parts) (*app.Co
 		return nil, err
 	}
 	secrets := Secrets(a, c.SecretsPrefix)
+	var roles *api.Roles
+	if c.Roles != "" {
+		if roles, err = api.ParseRoles([]byte(c.Roles)); err != nil {
+			return nil, err
+		}
+	}
+	artifacts := blobs3.New(objects, c.ArtifactsBucket, largestBlob)
 	return app.New(app.Config{
-		DB: db, Blobs: blobs3.New(objects, c.ArtifactsBucket, largestBlob), Sandboxes: p.Sandboxes, Executors: executors, Log: p.Log,
+		DB: db, Blobs: artifacts, Deleter: artifacts, Rights: roles.Rights, Sandboxes: p.Sandboxes, Executors: executors, Log: p.Log,
 		Attempts: sqs.New(queues, c.AttemptsQueueURL), Work: sqs.New(queues, c.WorkQueueURL), Clock: time.Now,
 		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, DispatchTimeout: config.DispatchTimeout, ExecuteTimeout: config.ExecuteTimeout,
 		PublicURL: c.PublicURL, GitHosts: hosts, Secrets: secrets,

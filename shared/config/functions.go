@@ -37,6 +37,7 @@ type Company struct {
 	PublicURL        string
 	SecretsPrefix    string
 	GitHosts         string
+	Roles            string // YAML: what each group may do, by which grants are looked at again
 	MaxSandboxes     int
 	MaxPending       int
 	Values           []slog.Attr // every setting, secrets redacted
@@ -48,7 +49,6 @@ type API struct {
 	JWTIssuer      string
 	JWTAudience    string
 	JWTHS256Secret string
-	Roles          string
 	GroupsClaim    string
 }
 
@@ -87,7 +87,6 @@ func ReadAPI() (c API, err error) {
 	f.StringVar(&c.JWTIssuer, "jwt-issuer", "", "OIDC issuer whose tokens are accepted")
 	f.StringVar(&c.JWTAudience, "jwt-audience", "company", "audience that a token must name")
 	f.StringVar(&c.JWTHS256Secret, "jwt-hs256-secret", "", "secret of development tokens, instead of an issuer")
-	f.StringVar(&c.Roles, "roles", "", "YAML: group → scopes, the first admin's group, disabled users")
 	f.StringVar(&c.GroupsClaim, "groups-claim", "groups", "claim that holds a token's groups")
 	s.hide("jwt-hs256-secret")
 	s.require("secrets-prefix", "jwt-audience")
@@ -171,6 +170,7 @@ func (s *set) company(c *Company) {
 	f.StringVar(&c.PublicURL, "public-url", "", "where people and sandboxes reach the API")
 	f.StringVar(&c.SecretsPrefix, "secrets-prefix", "", "prefix of the executors' secrets in Secrets Manager")
 	f.StringVar(&c.GitHosts, "git-hosts", "", "URL prefixes of repositories allowed beside GitHub's, separated by commas")
+	f.StringVar(&c.Roles, "roles", "", "YAML: group → scopes, the first admin's group, disabled users")
 	f.IntVar(&c.MaxSandboxes, "max-sandboxes", 20, "sandboxes at once; further runs wait in order")
 	f.IntVar(&c.MaxPending, "max-pending", 1000, "runs that may wait; beyond it a start is refused")
 	s.require("executors", "attempts-queue-url", "work-queue-url", "artifacts-bucket")
