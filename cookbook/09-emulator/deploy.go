@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -51,12 +53,14 @@ func (p *place) deploy(ctx context.Context) error {
 		return err
 	}
 	p.say("cdk bootstrap")
-	if _, err := p.cdkRun(ctx, "bootstrap", "aws://000000000000/"+region, "--toolkit-stack-name", "CDKToolkit"); err != nil {
+	// Elsewhere than in the repository, whose cdk.json would have the stacks synthesized first.
+	if _, err := p.emulator.command(ctx, p.folder, p.cdk, "bootstrap", "aws://000000000000/"+region, "--no-notices"); err != nil {
 		return err
 	}
 	p.say("cdk deploy")
 	file := filepath.Join(p.folder, "outputs.json")
-	if _, err := p.cdkRun(ctx, "deploy", stack, "--require-approval", "never", "--outputs-file", file,
+	if _, err := p.emulator.command(ctx, "", p.cdk, "deploy", stack, "--require-approval", "never", "--outputs-file", file,
+		"--app", p.infra+" synth", "--output", filepath.Join(p.folder, "cdk.out"), "--no-notices",
 		"-c", "image="+image, "-c", "executors="+executors, "-c", "prices=", "-c", "database=url", "-c", "databaseSecret="+databaseSecret,
 		"-c", "architecture=host", "-c", "issuer="+p.issuer.url, "-c", "audience="+audience, "-c", "adminGroup="+adminGroup,
 		"-c", "publicUrl="+p.forger.URL, "-c", "gitHosts="+p.https.url+"/"); err != nil {
@@ -67,16 +71,6 @@ func (p *place) deploy(ctx context.Context) error {
 	}
 	p.say("deployed: %s", p.apiURL())
 	return p.forger.To(p.listener, p.apiURL())
-}
-
-// cdkRun runs the CDK's command in the repository, with its output below the example's folder.
-func (p *place) cdkRun(ctx context.Context, args ...string) (string, error) {
-	root, err := p.emulator.command(ctx, "", "git", "rev-parse", "--show-toplevel")
-	if err != nil {
-		return "", err
-	}
-	args = append(args, "--app", p.infra+" synth", "--output", filepath.Join(p.folder, "cdk.out"), "--no-notices")
-	return p.emulator.command(ctx, root, p.cdk, args...)
 }
 
 func (p *place) readOutputs(file string) error {
@@ -110,8 +104,10 @@ func (p *place) makeSecret(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	direct := net.JoinHostPort("127.0.0.1", strconv.Itoa(p.database.Port))
+	url := strings.Replace(p.database.URL("postgres", "postgres"), direct, p.rows.Addr().String(), 1)
 	_, err = secretsmanager.NewFromConfig(cfg).CreateSecret(ctx, &secretsmanager.CreateSecretInput{
-		Name: aws.String(databaseSecret), SecretString: aws.String(p.database.URL("postgres", "postgres")),
+		Name: aws.String(databaseSecret), SecretString: aws.String(url),
 	})
 	return err
 }

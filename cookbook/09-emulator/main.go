@@ -20,6 +20,8 @@ type tools struct {
 	image     string // the sandbox's image in this machine's engine
 	bridge    string // this machine's address as containers see it
 	hold      bool   // leave it running until a signal
+	recorder  string // zip of events/record: write the events of all triggers to events
+	events    string
 }
 
 func main() {
@@ -30,6 +32,8 @@ func main() {
 	flag.StringVar(&t.image, "image", "", "the sandbox's image")
 	flag.StringVar(&t.bridge, "bridge", "172.17.0.1", "this machine's address as containers see it")
 	flag.BoolVar(&t.hold, "hold", false, "deploy, print how to reach it and wait for an interrupt instead of telling the story")
+	flag.StringVar(&t.recorder, "recorder", "", "zip of events/record; with it, every trigger's event is written to -events instead")
+	flag.StringVar(&t.events, "events", "events", "folder of the events")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -48,7 +52,10 @@ func run(ctx context.Context, t tools) (err error) {
 	if err := p.deploy(ctx); err != nil {
 		return err
 	}
-	if t.hold {
+	switch {
+	case t.recorder != "":
+		return p.record(ctx, t.recorder, t.events)
+	case t.hold:
 		return p.wait(ctx)
 	}
 	return p.tell(ctx)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"companyos/cookbook/story"
@@ -19,6 +20,7 @@ type place struct {
 	tools
 	folder     string
 	database   *embedded.Server
+	rows       net.Listener // the database, for containers
 	issuer     *issuer
 	git        *gittest.Server
 	repository *gittest.Repository
@@ -41,6 +43,9 @@ func settle(ctx context.Context, t tools) (p *place, err error) {
 	}
 	p.say("starting PostgreSQL, an issuer of tokens and a git host")
 	if p.database, err = embedded.Start(ctx, embedded.Config{Dir: filepath.Join(p.folder, "postgres")}); err != nil {
+		return p, err
+	}
+	if p.rows, err = forward(t.bridge, net.JoinHostPort("127.0.0.1", strconv.Itoa(p.database.Port))); err != nil {
 		return p, err
 	}
 	if p.issuer, err = startIssuer(); err != nil {
@@ -102,6 +107,9 @@ func (p *place) close(ctx context.Context) error {
 	}
 	if p.issuer != nil {
 		errs = append(errs, p.issuer.server.Close())
+	}
+	if p.rows != nil {
+		errs = append(errs, p.rows.Close())
 	}
 	if p.database != nil {
 		errs = append(errs, p.database.Stop(ctx))

@@ -138,14 +138,3 @@ func (p *place) container(ctx context.Context, c *wire.Client, run string) (stri
 		}
 	}
 }
-
-// wait tells how to reach the deployment and leaves it running.
-func (p *place) wait(ctx context.Context) error {
-	token, err := p.issuer.token("alice", adminGroup)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("AWS_ENDPOINT_URL=%s\nURL=%s\nTOKEN=%s\nLOG=%s\n", p.emulator.url, p.apiURL(), token, p.emulator.log)
-	<-ctx.Done()
-	return nil
-}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// functions of the stack.
+var functions = []string{"api", "dispatch", "execute", "sweep", "migrate"}
+
+// wait tells how to reach the deployment, in lines that a shell reads, and leaves it running.
+func (p *place) wait(ctx context.Context) error {
+	token, err := p.issuer.token("alice", adminGroup)
+	if err != nil {
+		return err
+	}
+	variables, err := p.variables(ctx)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(p.folder, "variables.json")
+	if err := os.WriteFile(file, variables, 0o600); err != nil {
+		return err
+	}
+	fmt.Printf("AWS_ENDPOINT_URL=%s\nURL='%s'\nTOKEN=%s\nTEMPLATE=%s\nVARIABLES=%s\nLOG=%s\nREADY=1\n",
+		p.emulator.url, p.apiURL(), token, filepath.Join(p.folder, "cdk.out", stack+".template.json"), file, p.emulator.log)
+	<-ctx.Done()
+	return nil
+}
+
+// variables are the deployed functions' environments in the form of the SAM CLI's --env-vars: a template holds only
+// references to what has been deployed.
+func (p *place) variables(ctx context.Context) ([]byte, error) {
+	all := map[string]map[string]string{}
+	for _, name := range functions {
+		f, err := p.function(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		all[name] = f.Environment.Variables
+	}
+	return json.MarshalIndent(all, "", "  ")
+}
