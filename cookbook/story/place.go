@@ -31,7 +31,11 @@ const Branch = "master"
 
 // Settle makes a Place: a git server with one repository, and a Company whose sandboxes reach its API through a Forger.
 // executors gets the repository's URL and returns the executors.yaml.
-func Settle(ctx context.Context, executors func(repository string) string, steps worker.Steps, log io.Writer) (p *Place, err error) {
+func Settle(ctx context.Context, executors func(repository string) string, steps worker.Steps, log io.Writer) (*Place, error) {
+	return settle(ctx, executors, nil, steps, log)
+}
+
+func settle(ctx context.Context, executors func(repository string) string, prices executor.Prices, steps worker.Steps, log io.Writer) (p *Place, err error) {
 	p = &Place{}
 	defer func() {
 		if err != nil {
@@ -51,7 +55,7 @@ func Settle(ctx context.Context, executors func(repository string) string, steps
 	if err != nil {
 		return p, err
 	}
-	registry, err := executor.Parse([]byte(executors(p.Repository.URL)), executor.Options{GitHosts: hosts, Available: local.Available(), Steps: steps.Names()})
+	registry, err := executor.Parse([]byte(executors(p.Repository.URL)), executor.Options{GitHosts: hosts, Available: local.Available(), Steps: steps.Names(), Prices: prices})
 	if err != nil {
 		return p, err
 	}

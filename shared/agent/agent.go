@@ -189,6 +189,9 @@ func ownBinary() string {
 	return path
 }
 
+// probePathMost leaves room for a socket's name in the 108 bytes of its address.
+const probePathMost = 48
+
 // prepareDirs makes the launch's directories and log, and finds git.
 func (s *supervisor) prepareDirs() (err error) {
 	if s.layout, err = newLayout(s.Dir, s.Agent); err != nil {
@@ -197,9 +200,11 @@ func (s *supervisor) prepareDirs() (err error) {
 	if s.log, err = newRunLog(filepath.Join(s.layout.private, "log"), s.MaxLog, s.redact); err != nil {
 		return err
 	}
-	// The lock's self-test makes its files here: the root of a container is read-only.
-	if err := os.Setenv("TMPDIR", s.layout.probe); err != nil {
-		return err
+	// The lock's self-test makes sockets, whose paths are short. The root of a container, with its /tmp, is read-only.
+	if len(s.layout.probe) <= probePathMost {
+		if err := os.Setenv("TMPDIR", s.layout.probe); err != nil {
+			return err
+		}
 	}
 	path, err := exec.LookPath("git")
 	if err != nil {

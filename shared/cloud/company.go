@@ -69,7 +69,7 @@ func Open(ctx context.Context, a aws.Config, c config.Company, p Parts) (*app.Co
 
 // Available are the harnesses that this build runs.
 func Available() []executor.Harness {
-	return []executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow}
+	return []executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow, executor.HarnessClaude, executor.HarnessCodex}
 }
 
 func openExecutors(ctx context.Context, objects Objects, c config.Company, hosts []string, p Parts) (*executor.Source, error) {

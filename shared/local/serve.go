@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"runtime"
 
 	"companyos/shared/agent/fixture"
 	"companyos/shared/api"
@@ -22,9 +23,13 @@ import (
 // DevelopmentUsers exist on a loopback address without any set-up.
 func DevelopmentUsers() []string { return []string{"alice", "bob"} }
 
-// Available are the harnesses that this build runs.
+// Available are the harnesses that this build runs: the agents only where there is a lock for them.
 func Available() []executor.Harness {
-	return []executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow}
+	all := []executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow}
+	if runtime.GOOS == "linux" {
+		all = append(all, executor.HarnessClaude, executor.HarnessCodex)
+	}
+	return all
 }
 
 // Serve is the program functions/local: it starts a Company, says where it is and who may come in, and ends it when ctx

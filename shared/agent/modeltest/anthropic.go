@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // readMessages reads a request of Anthropic's API: how many answers it holds, and what the last tool said.
@@ -28,7 +29,7 @@ func readMessages(body []byte) (model string, answers int, last string) {
 		_ = json.Unmarshal(m.Content, &parts) // a content may be a text
 		for _, part := range parts {
 			if part.Type == "tool_result" {
-				last = textOf(part.Content)
+				last, _, _ = strings.Cut(textOf(part.Content), "<system-reminder>") // what Claude Code adds
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // readResponses reads a request of OpenAI's API: how many answers it holds, and what the last tool said.
@@ -22,6 +23,9 @@ func readResponses(body []byte) (model string, answers int, last string) {
 			answers++
 		case item.Type == "function_call_output":
 			last = textOf(item.Output)
+			if _, printed, ok := strings.Cut(last, "\nOutput:\n"); ok { // after Codex's own lines
+				last = printed
+			}
 		}
 	}
 	return in.Model, answers, last

@@ -39,10 +39,11 @@ type Fault struct {
 
 // Request is one request that arrived.
 type Request struct {
-	Path   string
-	Key    string // what it authenticated with
-	Body   string
-	Answer int // the index of the step that it got
+	Path    string
+	Key     string // what it authenticated with
+	Body    string
+	Answer  int    // the index of the step that it got
+	Session string // as the agent names it in a header
 }
 
 // Server is a running model.
@@ -97,7 +98,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if key == "" {
 		key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
-	request := Request{Path: r.URL.Path, Key: key, Body: string(body)}
+	request := Request{Path: r.URL.Path, Key: key, Body: string(body), Session: r.Header.Get("Session-Id")}
+	if id := r.Header.Get("X-Claude-Code-Session-Id"); id != "" {
+		request.Session = id
+	}
 	a := &answer{w: w, r: r}
 	var serve func(last string)
 	var last string

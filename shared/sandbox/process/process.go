@@ -5,12 +5,13 @@
 // whose launcher died in between reads the end of its pipe instead of a token, and ends. Supervisors are in sessions of
 // their own and outlive the launcher's process.
 //
-// What it cannot do. There is no lock on the agent's network and no wall around its files, so it takes the fixture
-// harness alone. As root each launch's agent has a user of its own, and ending all processes of that user is complete. As
-// an ordinary user the agent has the same one: its processes are found below the supervisor, whose tree no session or
-// process group leaves, and, should the supervisor have been killed, by a mark in their environment. Then a process that
-// cleared its environment is missed; so is one that the agent had started by something else on this host (cron, a user's
-// systemd, a container engine).
+// What holds the agent is the supervisor's lock: its network on every Linux, and its files, by Landlock, where it has the
+// same user. Where the lock's self-test fails the supervisor runs the fixture harness only, and says so; elsewhere than on
+// Linux nothing else is taken. As root each launch's agent has a user of its own, and ending all processes of that user is
+// complete. As an ordinary user the agent has the same one: its processes are found below the supervisor, whose tree no
+// session or process group leaves, and, should the supervisor have been killed, by a mark in their environment. Then a
+// process that cleared its environment is missed, whose network is closed with the supervisor. Nothing bounds memory and
+// CPU here; only a container does.
 package process
 
 import (
@@ -59,8 +60,16 @@ type Launcher struct {
 
 var _ sandbox.Sandboxes = (*Launcher)(nil)
 
-// harness is the one that this launcher takes.
-const harness = "fixture"
+// takes says whether this launcher can contain a harness.
+func takes(harness string) bool {
+	switch harness {
+	case "fixture":
+		return true
+	case "claude", "codex":
+		return runtime.GOOS == "linux"
+	}
+	return false
+}
 
 // New makes a launcher and its directories.
 func New(c Config) (*Launcher, error) {
@@ -147,8 +156,8 @@ func handleOf(spec sandbox.Spec) (string, error) {
 	if err != nil || id.String() != spec.RunID || spec.Launch < 1 || spec.Token == "" || spec.APIURL == "" {
 		return "", fmt.Errorf("%w: a launch needs a run id, a number, a token and an API", sandbox.ErrRefused)
 	}
-	if spec.Harness != harness {
-		return "", fmt.Errorf("%w: without a lock on its network only the %s harness runs here, not %q", sandbox.ErrRefused, harness, spec.Harness)
+	if !takes(spec.Harness) {
+		return "", fmt.Errorf("%w: nothing here can contain the harness %q", sandbox.ErrRefused, spec.Harness)
 	}
 	return spec.RunID + "-" + strconv.Itoa(spec.Launch), nil
 }

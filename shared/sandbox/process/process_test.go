@@ -123,7 +123,7 @@ func spec() sandbox.Spec {
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*sandbox.Spec){
-		"a real agent": func(s *sandbox.Spec) { s.Harness = "claude" },
+		"a model":      func(s *sandbox.Spec) { s.Harness = "model" },
 		"no harness":   func(s *sandbox.Spec) { s.Harness = "" },
 		"a path":       func(s *sandbox.Spec) { s.RunID = "../../../../../tmp/aaaaaaaaaaaaaaaaaaaa" },
 		"upper case":   func(s *sandbox.Spec) { s.RunID = strings.ToUpper(s.RunID) },
