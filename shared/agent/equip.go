@@ -45,7 +45,7 @@ func (s *supervisor) equip() error {
 	}
 	c := broker.Config{
 		API: p.API, Egress: s.work.Egress, Spool: s.layout.private, Refused: func(host, text string) { s.refusals.add(host, text, 1) }, Used: s.used, Model: s.work.Model,
-		BudgetUSD: s.work.Limits.BudgetUSD,
+		BudgetUSD: s.work.Limits.BudgetUSD, Failed: s.modelFailed,
 		Spent: func() {
 			s.end(&EndError{Kind: task.EndBudgetExhausted, Limit: LimitBudget, Text: "The budget of the run is used up."})
 		},
@@ -66,6 +66,18 @@ func (s *supervisor) equip() error {
 		return failuref(task.EndInternal, err, "The way to the model cannot be opened: %v", err)
 	}
 	return nil
+}
+
+// patience is how long an agent may wait for a quota: about what the agents do by themselves.
+const patience = 3 * time.Minute
+
+// modelFailed ends the run when asking again is of no use: a key that is refused stays so, and a quota that comes back
+// later than an agent waits is for the next attempt.
+func (s *supervisor) modelFailed(f broker.Failure) {
+	late := f.Kind == task.EndUsageLimit && f.ResetAt.After(s.Now().Add(patience))
+	if f.Kind == task.EndModelUnauthorized || late {
+		s.end(&EndError{Kind: f.Kind, Text: f.Text})
+	}
 }
 
 // versionFor is how long a harness may take to tell its version.

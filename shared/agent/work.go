@@ -57,6 +57,10 @@ func (s *supervisor) settledBy(o Outcome) Outcome {
 		if f != nil {
 			o.Kind, o.Answer = f.Kind, f.Text
 		}
+	case task.EndRunTimeout, task.EndIdleTimeout:
+		if f != nil {
+			o.Answer += " Before that: " + f.Text
+		}
 	default:
 	}
 	return o

@@ -59,6 +59,7 @@ type Config struct {
 	Refused func(host, text string) // something was refused; called at most once at a time
 	Used    func(task.Usage)        // totals so far, after each answer
 	Spent   func()                  // the budget is used up; called once
+	Failed  func(Failure)           // the provider refused
 
 	Transport http.RoundTripper // to Upstream; nil: one of its own
 	Lookup    func(ctx context.Context, host string) ([]netip.Addr, error)

@@ -422,8 +422,8 @@ func TestClose(t *testing.T) {
 		<-began
 		b.Shut()
 	}()
-	if _, _, err := b.post(t, "/v1/messages", `{"model":"m"}`); err == nil {
-		t.Error("the answer came to its end")
+	if status, text, err := b.post(t, "/v1/messages", `{"model":"m"}`); err == nil && status == http.StatusOK {
+		t.Errorf("the answer came to its end: %q", text)
 	}
 	<-gone
 	if status, _, _ := b.post(t, "/v1/messages", `{"model":"m"}`); status != http.StatusForbidden {

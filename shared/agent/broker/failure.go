@@ -29,8 +29,11 @@ func (b *Broker) Failure() *Failure {
 
 func (b *Broker) failed(f *Failure) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.failure = f
+	b.mu.Unlock()
+	if b.Failed != nil {
+		b.Failed(*f)
+	}
 }
 
 // providerError is the error object of both providers.

@@ -290,9 +290,12 @@ func (m *meter) close() {
 	m.b.usage.CacheReadTokens += u.CacheReadTokens
 	m.b.usage.CacheWriteTokens += u.CacheWriteTokens
 	m.b.unknown = m.b.unknown || !m.priced || !m.final
-	if m.final {
+	switch {
+	case m.final:
 		m.b.answers++
 		m.b.failure = nil
+	case m.b.failure == nil && !m.b.spent && !m.b.shut:
+		m.b.failure = &Failure{Kind: task.EndModelUnavailable, Text: "The answer of the model's provider broke off."}
 	}
 	total := m.b.total()
 	m.b.mu.Unlock()
