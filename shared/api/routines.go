@@ -82,6 +82,15 @@ func (s *server) attention(ctx context.Context, _ http.ResponseWriter, r *reques
 	if selectsNothing(r.query.ProductID) {
 		return wire.Attention{Items: []wire.AttentionItem{}}, nil
 	}
-	waiting, err := s.Company.Attention(ctx, text(r.query.ProductID), page(r.query))
-	return wire.NewAttention(waiting.Attention, waiting.Items), err
+	at, err := position(r.query)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := s.Company.Attention(ctx, text(r.query.ProductID), at)
+	record := wire.NewAttention(waiting.Attention, waiting.Items)
+	if waiting.Next != nil {
+		next := wire.Cursor{At: waiting.Next.At, ID: waiting.Next.ID}.String()
+		record.NextCursor = &next
+	}
+	return record, err
 }

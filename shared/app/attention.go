@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 type Attention struct {
 	company.Attention
 	Items []company.Attended
+	Next  *store.Position // behind the last item of a full page
 }
 
 // Attention says what waits for a person, of one Product or, with an empty id, of all. Nothing waits in a Product that is
@@ -26,6 +28,10 @@ func (c *Company) Attention(ctx context.Context, productID string, page store.Pa
 	next := c.nextTick()
 	for i, w := range waiting {
 		out.Items[i] = company.Attend(w, next)
+	}
+	if n := len(waiting); n > 0 && n == page.Limit {
+		last := waiting[n-1]
+		out.Next = &store.Position{At: last.Since, ID: cmp.Or(last.TaskID, last.RoutineID)}
 	}
 	return out, nil
 }

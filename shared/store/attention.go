@@ -29,39 +29,48 @@ const attentionCounts = `SELECT
 	WHERE c.kind = 'task' AND NOT c.archived AND p.archived_at IS NULL AND j.archived_at IS NULL
 		AND ($1 = '' OR c.product_id = $1)`
 
-// attentionTask are the columns of a Task that waits; s is its standing streak, a the Routine that proposed it.
-const attentionTask = `t.id AS task_id, COALESCE(t.routine_id, '') AS routine_id, t.product_id, t.title, COALESCE(t.updated_at, t.created_at) AS since,
-		t.status, t.user_id, t.accepted_by, t.executor_type, t.executor_id,
-		(SELECT count(*) FROM jsonb_array_elements(t.transitions) e WHERE e ? 'attempt')::integer AS attempts,
-		COALESCE(s.reason, left(t.result ->> 'content', 1000), '') AS reason, COALESCE(s.count, 0)::bigint AS count,
+// attentionItems is one page of the things that wait, longest waiting first, behind a place ($6, $7) where one is given.
+// What is told of each is read for the page alone; what decides the order walks indexes and stops.
+const attentionItems = `WITH page AS (
+		SELECT kind, id, since FROM (
+			(SELECT 'task' AS kind, t.id, COALESCE(t.updated_at, t.created_at) AS since
+				FROM tasks t JOIN products p ON p.id = t.product_id JOIN projects j ON j.id = t.project_id
+				WHERE t.archived_at IS NULL AND (t.status IN ('backlog', 'in_review') OR t.failed)
+					AND p.archived_at IS NULL AND j.archived_at IS NULL AND ($1 = '' OR t.product_id = $1)
+					AND ($6::timestamptz IS NULL OR (COALESCE(t.updated_at, t.created_at), t.id) > ($6::timestamptz, $7::text))
+				ORDER BY COALESCE(t.updated_at, t.created_at), t.id LIMIT $3)
+			UNION ALL
+			(SELECT 'task', t.id, COALESCE(t.updated_at, t.created_at)
+				FROM streaks s JOIN tasks t ON t.id = s.task_id JOIN products p ON p.id = t.product_id JOIN projects j ON j.id = t.project_id
+				WHERE s.active AND s.task_revision = t.revision AND t.archived_at IS NULL AND NOT (t.status IN ('backlog', 'in_review') OR t.failed)
+					AND p.archived_at IS NULL AND j.archived_at IS NULL AND ($1 = '' OR t.product_id = $1)
+					AND ($6::timestamptz IS NULL OR (COALESCE(t.updated_at, t.created_at), t.id) > ($6::timestamptz, $7::text))
+				ORDER BY COALESCE(t.updated_at, t.created_at), t.id LIMIT $3)
+			UNION ALL
+			(SELECT 'routine', r.id, (r.last_run ->> 'completed_at')::timestamptz
+				FROM routines r JOIN products p ON p.id = r.product_id
+				WHERE r.last_run ->> 'status' = 'failed' AND p.archived_at IS NULL AND ($1 = '' OR r.product_id = $1)
+					AND ($6::timestamptz IS NULL OR ((r.last_run ->> 'completed_at')::timestamptz, r.id) > ($6::timestamptz, $7::text))
+				ORDER BY (r.last_run ->> 'completed_at')::timestamptz, r.id LIMIT $3)
+		) waiting ORDER BY since, id LIMIT $4 OFFSET $5
+	)
+	SELECT CASE WHEN s.id IS NOT NULL THEN 'automation_failed' WHEN t.failed THEN 'attempt_failed' WHEN t.status = 'in_review' THEN 'review'
+			ELSE 'proposal' END, t.id, COALESCE(t.routine_id, ''), t.product_id, t.title, page.since, t.status, t.user_id, t.accepted_by,
+		t.executor_type, t.executor_id, (SELECT count(*) FROM jsonb_array_elements(t.transitions) e WHERE e ? 'attempt')::integer,
+		COALESCE(s.reason, left(t.result ->> 'content', 1000), ''), COALESCE(s.count, 0)::bigint,
 		(t.status = 'backlog' AND a.enabled AND a.policy_ends_at > $2 AND NOT t.transitions @> '[{"target": "ready"}]' AND a.budget >
-			(SELECT count(*) FROM acceptances x WHERE x.routine_id = a.id AND x.policy = a.fingerprint)) IS TRUE AS automatic,
-		NULL::timestamptz AS next_run_at`
-
-// attentionItems are the things that wait themselves, oldest first. Each branch walks an index in that order and stops.
-const attentionItems = `SELECT * FROM (
-		(SELECT CASE WHEN s.id IS NOT NULL THEN 'automation_failed' WHEN t.failed THEN 'attempt_failed' WHEN t.status = 'in_review' THEN 'review'
-				ELSE 'proposal' END AS cause, ` + attentionTask + `
-			FROM tasks t JOIN products p ON p.id = t.product_id JOIN projects j ON j.id = t.project_id
-			LEFT JOIN streaks s ON s.task_id = t.id AND s.active AND s.task_revision = t.revision
-			LEFT JOIN routines a ON a.id = t.routine_id
-			WHERE t.archived_at IS NULL AND (t.status IN ('backlog', 'in_review') OR t.failed)
-				AND p.archived_at IS NULL AND j.archived_at IS NULL AND ($1 = '' OR t.product_id = $1)
-			ORDER BY COALESCE(t.updated_at, t.created_at), t.id LIMIT $3)
-		UNION ALL
-		(SELECT 'automation_failed', ` + attentionTask + `
-			FROM streaks s JOIN tasks t ON t.id = s.task_id JOIN products p ON p.id = t.product_id JOIN projects j ON j.id = t.project_id
-			LEFT JOIN routines a ON a.id = t.routine_id
-			WHERE s.active AND s.task_revision = t.revision AND t.archived_at IS NULL AND NOT (t.status IN ('backlog', 'in_review') OR t.failed)
-				AND p.archived_at IS NULL AND j.archived_at IS NULL AND ($1 = '' OR t.product_id = $1)
-			ORDER BY COALESCE(t.updated_at, t.created_at), t.id LIMIT $3)
-		UNION ALL
-		(SELECT 'routine_failed', '', r.id, r.product_id, r.name, (r.last_run ->> 'completed_at')::timestamptz, '', r.user_id, NULL,
-				r.executor_type, r.executor_id, 0, COALESCE(r.last_run ->> 'error', ''), 1, FALSE, CASE WHEN r.enabled THEN r.next_run_at END
-			FROM routines r JOIN products p ON p.id = r.product_id
-			WHERE r.last_run ->> 'status' = 'failed' AND p.archived_at IS NULL AND ($1 = '' OR r.product_id = $1)
-			ORDER BY (r.last_run ->> 'completed_at')::timestamptz, r.id LIMIT $3)
-	) waiting ORDER BY since, task_id, routine_id LIMIT $4 OFFSET $5`
+			(SELECT count(*) FROM acceptances x WHERE x.routine_id = a.id AND x.policy = a.fingerprint)) IS TRUE,
+		NULL::timestamptz
+	FROM page JOIN tasks t ON t.id = page.id
+	LEFT JOIN streaks s ON s.task_id = t.id AND s.active AND s.task_revision = t.revision
+	LEFT JOIN routines a ON a.id = t.routine_id
+	WHERE page.kind = 'task'
+	UNION ALL
+	SELECT 'routine_failed', '', r.id, r.product_id, r.name, page.since, '', r.user_id, NULL, r.executor_type, r.executor_id, 0,
+		COALESCE(r.last_run ->> 'error', ''), 1, FALSE, CASE WHEN r.enabled THEN r.next_run_at END
+	FROM page JOIN routines r ON r.id = page.id
+	WHERE page.kind = 'routine'
+	ORDER BY 6, 2, 3`
 
 type waitingRow struct {
 	Cause, TaskID, RoutineID, ProductID, Title string
@@ -89,8 +98,11 @@ func (db *DB) Attention(ctx context.Context, productID string, p Page, now time.
 		a.Failed += routines + int64(len(a.AutomationFailures))
 		return err
 	})
-	skip := (p.Number - 1) * p.Limit
-	b.Queue(attentionItems, productID, now, skip+p.Limit, p.Limit, skip).Query(func(r pgx.Rows) error {
+	skip, at, id := p.skip(), (*time.Time)(nil), ""
+	if p.After != nil {
+		skip, at, id = 0, &p.After.At, p.After.ID
+	}
+	b.Queue(attentionItems, productID, now, skip+p.Limit, p.Limit, skip, at, id).Query(func(r pgx.Rows) error {
 		rows, err := pgx.CollectRows(r, pgx.RowToStructByPos[waitingRow])
 		if err != nil {
 			return err

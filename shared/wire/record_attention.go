@@ -13,6 +13,7 @@ type Attention struct {
 	Failed             int64               `json:"failed"`
 	AutomationFailures []AutomationFailure `json:"automation_failures,omitempty"`
 	Items              []AttentionItem     `json:"items"`
+	NextCursor         *string             `json:"next_cursor,omitempty"` // of the items; absent when nothing follows
 }
 
 // AutomationFailure is a Task that the automation keeps failing on.

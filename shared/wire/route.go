@@ -121,7 +121,7 @@ var Routes = []Route{
 	text("runs.log", "/company/runs/{run_id}/log", tasksRead, "what the sandbox of a run printed", "text/plain; charset=utf-8"),
 	post("runs.cancel", "/company/runs/{run_id}/cancel", tasksWrite, "end a run; needs the right to run its executor", nil, http.StatusOK, struct{}{}),
 	get("executors", "/company/executors", tasksRead, "list the executors, with why one cannot be used now", Params{paramProductID}, Executors{}),
-	get("attention", "/company/attention", tasksRead, "count what waits for a person, and list it, longest waiting first", Params{paramProductID, paramLimit, paramPage}, Attention{}),
+	get("attention", "/company/attention", tasksRead, "count what waits for a person, and list it, longest waiting first", Params{paramProductID, paramLimit, paramPage, paramCursor}, Attention{}),
 
 	{Name: "mcp", Method: http.MethodPost, Pattern: "/mcp", Caller: CallerAgent, Does: "tools for agents (Model Context Protocol, streamable HTTP)", MaxBody: maxBody, Status: http.StatusOK},
 
