@@ -1,7 +1,6 @@
 package company
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -81,7 +80,7 @@ func Attend(w Waiting, nextTick *time.Time) Attended {
 		a.WaitsFor = firstOf(w.AcceptedBy, w.UserID, a.WaitsFor)
 		a.Why = "Attempt " + strconv.Itoa(w.Attempts) + " ended without success: " + oneLine(w.Reason)
 		a.Cost = "Nothing works on the Task."
-		a.Settle = Call{http.MethodPost, w.path() + "/runs", map[string]any{"attempt": w.Attempts + 1}}
+		a.Settle = Call{"POST", w.path() + "/runs", map[string]any{"attempt": w.Attempts + 1}}
 	case CauseAutomation:
 		a.WaitsFor = firstOf(w.AcceptedBy, w.UserID, a.WaitsFor)
 		a.Why = "The automation failed on it " + times(w.Count) + ": " + oneLine(w.Reason)
@@ -100,7 +99,7 @@ func Attend(w Waiting, nextTick *time.Time) Attended {
 		if w.NextRunAt != nil {
 			a.Next, a.NextAt = "The Routine runs again.", w.NextRunAt
 		}
-		a.Settle = Call{http.MethodPost, "/company/routines/" + w.RoutineID + "/trigger", nil}
+		a.Settle = Call{"POST", "/company/routines/" + w.RoutineID + "/trigger", nil}
 	}
 	return a
 }
@@ -118,7 +117,7 @@ func (a *Attended) attendProposal(nextTick *time.Time) {
 func (w *Waiting) path() string { return "/company/tasks/" + w.TaskID }
 
 func (w *Waiting) move(target task.Status, reason string) Call {
-	return Call{http.MethodPost, w.path() + "/transitions", map[string]any{"target": string(target), "reason": reason}}
+	return Call{"POST", w.path() + "/transitions", map[string]any{"target": string(target), "reason": reason}}
 }
 
 // accept names the proposed executor; a proposal without one leaves the choice to the person.
