@@ -37,7 +37,11 @@ func synth(ctx context.Context, root string, values map[string]string) error {
 
 // newApp writes the templates of one deployment to a folder.
 func newApp(out string, s setting.Settings, code stack.Code) cxapi.CloudAssembly {
-	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(out), AnalyticsReporting: jsii.Bool(false)})
+	app := awscdk.NewApp(&awscdk.AppProps{
+		Outdir: jsii.String(out), AnalyticsReporting: jsii.Bool(false),
+		// What the cdk CLI asks for, so that the templates are the same without it: the SAM CLI finds code by it.
+		Context: &map[string]any{"aws:cdk:enable-asset-metadata": true, "aws:cdk:enable-path-metadata": true},
+	})
 	stack.Build(app, s, code)
 	return app.Synth(nil)
 }
