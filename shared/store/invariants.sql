@@ -109,4 +109,19 @@ SELECT 'I9', COALESCE(s.kind, c.kind) || ' ' || COALESCE(s.product_id, c.product
     'stored ' || COALESCE(s.n, 0) || ', counted ' || COALESCE(c.n, 0)
 FROM stored s FULL JOIN counted c ON c.kind = s.kind AND c.product_id = s.product_id AND c.project_id = s.project_id
     AND c.status = s.status AND c.failed = s.failed AND c.archived = s.archived
-WHERE COALESCE(s.n, 0) <> COALESCE(c.n, 0);
+WHERE COALESCE(s.n, 0) <> COALESCE(c.n, 0)
+UNION ALL
+SELECT 'I10', a.routine_id, 'more acceptances than the policy allows' FROM (
+    SELECT entry -> 'auto_accept' ->> 'routine_id' AS routine_id, entry -> 'auto_accept' ->> 'policy' AS policy,
+        min((entry -> 'auto_accept' ->> 'max_acceptances')::bigint) AS most, count(DISTINCT task_id) AS n
+    FROM entries WHERE entry ? 'auto_accept' GROUP BY 1, 2) a
+WHERE a.n > a.most
+UNION ALL
+SELECT 'I10', e.task_id, 'an automatic acceptance that no budget knows' FROM entries e
+LEFT JOIN acceptances a ON a.routine_id = e.entry -> 'auto_accept' ->> 'routine_id' AND a.policy = e.entry -> 'auto_accept' ->> 'policy' AND a.record_id = e.task_id
+WHERE e.entry ? 'auto_accept' AND a.record_id IS NULL
+UNION ALL
+SELECT 'I10', r.id, 'the Routine waits for a run that has ended' FROM routines r LEFT JOIN routine_runs x ON x.id = r.live_run_id AND x.status = 'running'
+WHERE r.live_run_id IS NOT NULL AND x.id IS NULL
+UNION ALL
+SELECT 'I10', routine_id, 'two runs of a Routine at once' FROM routine_runs WHERE status = 'running' GROUP BY routine_id HAVING count(*) > 1;
