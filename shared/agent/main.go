@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"companyos/shared/agent/fixture"
 	"companyos/shared/netlock"
@@ -36,6 +37,7 @@ const (
 	EnvDir     = "COMPANY_SANDBOX_DIR"     // where the launch keeps its files; /sandbox
 	EnvUID     = "COMPANY_AGENT_UID"       // the agent's user, where it is not the supervisor's own
 	EnvGID     = "COMPANY_AGENT_GID"
+	EnvSave    = "COMPANY_SAVE_EVERY"   // between two saved patches, such as 30s
 	EnvSelf    = "COMPANY_SANDBOX_SELF" // JSON list: the command that re-executes this program
 	EnvShared  = "COMPANY_SHARED_USER"  // set for SubcommandEnter where the agent has the supervisor's user
 	EnvLaunch  = "COMPANY_LAUNCH"       // marks every process of a launch, the agent's too: "<run>-<launch>"
@@ -144,6 +146,12 @@ func configFromEnvironment(log *slog.Logger) (Config, error) {
 	if self := os.Getenv(EnvSelf); self != "" {
 		if err := json.Unmarshal([]byte(self), &c.Self); err != nil {
 			return c, fmt.Errorf("%s: %w", EnvSelf, err)
+		}
+	}
+	if every := os.Getenv(EnvSave); every != "" {
+		var err error
+		if c.SaveEvery, err = time.ParseDuration(every); err != nil || c.SaveEvery <= 0 {
+			return c, fmt.Errorf("%s is %q and no length of time", EnvSave, every)
 		}
 	}
 	if uid := os.Getenv(EnvUID); uid != "" {

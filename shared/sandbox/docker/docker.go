@@ -140,6 +140,15 @@ func (l *Launcher) Start(ctx context.Context, spec sandbox.Spec) (string, error)
 // run starts a container that was made, once: one that ran is left alone.
 func (l *Launcher) run(ctx context.Context, handle string) error {
 	seen, err := l.inspect(ctx, handle)
+	// A name is taken before its container can be looked at.
+	for try := 0; statusOf(err) == http.StatusNotFound && try < 50; try++ {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+		seen, err = l.inspect(ctx, handle)
+	}
 	if err != nil || seen.State.Status != "created" {
 		return err
 	}

@@ -3,6 +3,7 @@
 package docker_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +33,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	const prefix = "company-test-"
 	t.Cleanup(func() {
-		if err := launcher(t, prefix).Prune(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		if err := launcher(t, prefix).Prune(context.Background(), time.Now().Add(time.Hour)); err != nil {
 			t.Log(err)
 		}
 	})

@@ -134,6 +134,7 @@ func TestStopReasons(t *testing.T) {
 		{name: "out of memory", code: "EssentialContainerExited", reason: "Essential container in task exited", inside: "OutOfMemoryError: Container killed due to memory usage", exit: code(137), want: task.EndOutOfMemory},
 		{name: "out of memory without a word", code: "EssentialContainerExited", reason: "Essential container in task exited", exit: code(137), want: task.EndOutOfMemory},
 		{name: "told to stop and killed", code: "UserInitiated", reason: "the run is over", exit: code(137), want: task.EndLost, contains: "the run is over"},
+		{name: "told to stop and out of memory", code: "UserInitiated", reason: "the run is over", inside: "OutOfMemoryError: x", exit: code(137), want: task.EndLost},
 		{name: "disk", code: "EssentialContainerExited", reason: "Essential container in task exited", inside: "write /x: no space left on device", exit: code(2), want: task.EndStorageFull},
 		{name: "image", code: "TaskFailedToStart", reason: "CannotPullContainerError: pull image manifest has been retried 1 time(s): failed to resolve ref 111122223333.dkr.ecr.eu-central-1.amazonaws.com/sandbox:gone: not found", want: task.EndImageUnavailable, contains: "not found", absent: "111122223333"},
 		{name: "image, newer words", code: "TaskFailedToStart", reason: "Task failed to start", inside: "CannotPullImageManifestError: Error response from daemon", want: task.EndImageUnavailable},

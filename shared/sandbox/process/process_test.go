@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,7 +61,7 @@ func TestConformance(t *testing.T) {
 		},
 		Alive: alive,
 		Addr:  "127.0.0.1:0",
-		Grace: grace,
+		Grace: grace, NoLock: runtime.GOOS != "linux",
 	})
 }
 
@@ -123,13 +124,13 @@ func spec() sandbox.Spec {
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*sandbox.Spec){
-		"a model":      func(s *sandbox.Spec) { s.Harness = "model" },
-		"no harness":   func(s *sandbox.Spec) { s.Harness = "" },
-		"a path":       func(s *sandbox.Spec) { s.RunID = "../../../../../tmp/aaaaaaaaaaaaaaaaaaaa" },
-		"upper case":   func(s *sandbox.Spec) { s.RunID = strings.ToUpper(s.RunID) },
-		"no launch":    func(s *sandbox.Spec) { s.Launch = 0 },
-		"no token":     func(s *sandbox.Spec) { s.Token = "" },
-		"no API":       func(s *sandbox.Spec) { s.APIURL = "" },
+		"a model":    func(s *sandbox.Spec) { s.Harness = "model" },
+		"no harness": func(s *sandbox.Spec) { s.Harness = "" },
+		"a path":     func(s *sandbox.Spec) { s.RunID = "../../../../../tmp/aaaaaaaaaaaaaaaaaaaa" },
+		"upper case": func(s *sandbox.Spec) { s.RunID = strings.ToUpper(s.RunID) },
+		"no launch":  func(s *sandbox.Spec) { s.Launch = 0 },
+		"no token":   func(s *sandbox.Spec) { s.Token = "" },
+		"no API":     func(s *sandbox.Spec) { s.APIURL = "" },
 	}
 	dir := t.TempDir()
 	for name, change := range tests {

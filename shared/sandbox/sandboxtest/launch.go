@@ -96,9 +96,15 @@ func (l *Launch) Stored() string {
 // Await waits for the run's end and returns its result, nil where there is none.
 func (l *Launch) Await(t *testing.T) *wire.ResultFile {
 	t.Helper()
+	return l.AwaitFor(t, 30*time.Second)
+}
+
+// AwaitFor is Await with a patience.
+func (l *Launch) AwaitFor(t *testing.T, patience time.Duration) *wire.ResultFile {
+	t.Helper()
 	select {
 	case <-l.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("the run did not end; events: %s", l.lastEvents())
 	}
 	text := l.Artifact(wire.ArtifactResult)

@@ -23,6 +23,8 @@ type Bundle struct {
 	Addr string
 	// Grace is the longest time between a Stop and the end of a sandbox that does not listen to it.
 	Grace time.Duration
+	// NoLock says that no lock holds the agents here, so what it is for is not tried.
+	NoLock bool
 }
 
 // Run runs the whole suite.
@@ -46,9 +48,14 @@ func Run(t *testing.T, b Bundle) {
 		"AnswersLost":         answersLost,
 		"UploadLost":          uploadLost,
 		"NothingToSteal":      nothingToSteal,
+		"Canary":              canary,
+		"Rampage":             rampage,
 		"Unknown":             unknown,
 		"LeavesNothingBehind": leavesNothingBehind,
 	} {
+		if b.NoLock && (name == "Canary" || name == "Rampage") {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, b)
