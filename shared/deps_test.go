@@ -36,6 +36,7 @@ var layers = []struct {
 	{"shared/agent", []string{"shared/app", "shared/api", "shared/store", "shared/executor"}, "the sandbox has no way to the store"},
 	{"functions/sandbox", []string{"shared/app", "shared/api", "shared/store"}, "the sandbox has no way to the store"},
 	{"shared/wire", []string{"shared/app", "shared/api", "shared/store"}, "the contract is below the server"},
+	{"shared/source", []string{"shared/store", "shared/app", "shared/api", "shared/wire"}, "reading a Source needs the Source alone"},
 	{"shared/netlock", []string{"shared/task", "shared/app", "shared/wire", "shared/agent"}, "the lock stands on its own"},
 }
 

@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,9 +26,9 @@ func TestCursors(t *testing.T) {
 	c := setup(t)
 	product, project, _ := c.task()
 	for n := range 7 {
-		c.want(201, "POST", "/company/products", map[string]any{"name": fmt.Sprint(n)})
-		c.want(201, "POST", "/company/projects", map[string]any{"product_id": product, "name": fmt.Sprint(n)})
-		id := c.want(201, "POST", "/company/tasks", map[string]any{"product_id": product, "project_id": project, "title": fmt.Sprint(n)}).text("id")
+		c.want(201, "POST", "/company/products", map[string]any{"name": strconv.Itoa(n)})
+		c.want(201, "POST", "/company/projects", map[string]any{"product_id": product, "name": strconv.Itoa(n)})
+		id := c.want(201, "POST", "/company/tasks", map[string]any{"product_id": product, "project_id": project, "title": strconv.Itoa(n)}).text("id")
 		if n%3 == 0 {
 			c.want(200, "PATCH", "/company/tasks/"+id, map[string]any{"title": "edited"})
 		}

@@ -52,7 +52,7 @@ func creates[T, R, A any](s *server, do func(ctx context.Context, r *request, in
 		if err == nil {
 			answer, err = plain(app.WithOnce(ctx, once), w, r)
 		}
-		if replayed, ok := errors.AsType[*app.Replayed](err); ok {
+		if replayed, ok := errors.AsType[*app.ReplayedError](err); ok {
 			w.Header().Set(headerReplayed, "true")
 			write(w, r.Request, replayed.Status, "application/json", replayed.Body)
 			return written{}, nil

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ func (c *office) keyed(subject, key, path string, body any) answer {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	r := httptest.NewRequest("POST", path, strings.NewReader(string(raw)))
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(string(raw)))
 	r.Header.Set("Authorization", "Bearer "+token(c.t, subject, everything))
 	r.Header.Set("Idempotency-Key", key)
 	return c.do(r)
@@ -89,7 +90,7 @@ func TestIdempotencyKeysOfFailures(t *testing.T) {
 			t.Errorf("key %q: %d %s", key, a.status, a.raw)
 		}
 	}
-	r := httptest.NewRequest("POST", "/company/products", strings.NewReader(`{"name":"x"}`))
+	r := httptest.NewRequest(http.MethodPost, "/company/products", strings.NewReader(`{"name":"x"}`))
 	r.Header.Set("Authorization", "Bearer "+token(t, "alice", everything))
 	r.Header["Idempotency-Key"] = []string{"a", "b"}
 	if a := c.do(r); a.status != 422 {

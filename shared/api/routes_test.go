@@ -40,6 +40,12 @@ func TestEveryRouteChecksItsCaller(t *testing.T) {
 					t.Errorf("%s with %.20q: %d %s", r.Name, bearer, a.status, a.raw)
 				}
 			}
+		case wire.CallerAgent:
+			for _, bearer := range []string{"", launch, "Bearer x", strings.Replace(launch, "cl1", "cs1", 1)} {
+				if a := c.send(r.Method, p, bearer, "{"); a.status != 401 {
+					t.Errorf("%s with %.20q: %d %s", r.Name, bearer, a.status, a.raw)
+				}
+			}
 		case wire.CallerPerson:
 			if a := c.send(r.Method, p, "", "{"); a.status != 401 || a.detail() != "Authorization header missing" {
 				t.Errorf("%s without a token: %d %s", r.Name, a.status, a.raw)

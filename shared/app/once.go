@@ -18,14 +18,14 @@ type Once struct {
 	Answer  func(record any) (status int, body []byte, err error) // the answer that the record makes
 }
 
-// Replayed is the end of a creation that an earlier request with its key has made: the answer that was given then.
-type Replayed struct {
+// ReplayedError is the end of a creation that an earlier request with its key has made: the answer that was given then.
+type ReplayedError struct {
 	Status int
 	Body   []byte
 }
 
 // Error says what happened, for logs.
-func (*Replayed) Error() string { return "the request was made before" }
+func (*ReplayedError) Error() string { return "the request was made before" }
 
 type onceKey struct{}
 
@@ -35,7 +35,7 @@ func WithOnce(ctx context.Context, o *Once) context.Context {
 	return context.WithValue(ctx, onceKey{}, o)
 }
 
-// Replay returns what was answered to a caller's key: *Replayed, nil for a new key, KindInvalid when the key was used for
+// Replay returns what was answered to a caller's key: *ReplayedError, nil for a new key, KindInvalid when the key was used for
 // another request.
 func (c *Company) Replay(ctx context.Context, by task.Caller, key, request string) error {
 	a, err := c.DB.Answer(ctx, by.ID, key)
@@ -46,7 +46,7 @@ func (c *Company) Replay(ctx context.Context, by task.Caller, key, request strin
 		return task.Invalidf("idempotency_key_reused", "Send the other request with a key of its own.",
 			"Idempotency-Key was used for another request")
 	}
-	return &Replayed{Status: a.Status, Body: []byte(a.Body)}
+	return &ReplayedError{Status: a.Status, Body: []byte(a.Body)}
 }
 
 var errAnswered = errors.New("another request with the key was faster")

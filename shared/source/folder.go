@@ -51,7 +51,7 @@ func (r *Reader) markdown(s company.Source, config config, c *collection) error 
 	if err != nil {
 		return notNow("The folder of local Sources cannot be opened", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	info, err := root.Stat(name)
 	if err != nil {
 		return missing(err)
@@ -72,7 +72,7 @@ func (r *Reader) markdown(s company.Source, config config, c *collection) error 
 		switch {
 		case err != nil:
 			c.skip(inside)
-			return nil
+			return nil //nolint:nilerr // what cannot be read is left out, and named
 		case entry.IsDir():
 			if strings.HasPrefix(entry.Name(), ".") && at != name {
 				return fs.SkipDir
@@ -102,7 +102,7 @@ func readFile(root *os.Root, name, inside, link string, c *collection) {
 		c.skip(inside)
 		return
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		c.skip(inside)

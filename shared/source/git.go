@@ -17,11 +17,9 @@ import (
 	"time"
 
 	"companyos/shared/company"
+	"companyos/shared/executor"
 	"companyos/shared/gitcmd"
 )
-
-// readToken is the one secret that reads a repository.
-const readToken = "GITHUB_READ_TOKEN"
 
 // repository is one git Source that is being read.
 type repository struct {
@@ -40,7 +38,7 @@ func (r *Reader) git(ctx context.Context, s company.Source, config config, c *co
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { _ = os.RemoveAll(scratch) }()
 	g := repository{home: filepath.Join(scratch, "home"), base: filepath.Join(scratch, "base.git"), limits: c.limits}
 	if err := os.Mkdir(g.home, 0o700); err != nil {
 		return err
@@ -73,7 +71,7 @@ func (r *Reader) locate(ctx context.Context, s company.Source, g *repository) (e
 	token := ""
 	switch {
 	case s.CredentialRef == nil:
-	case *s.CredentialRef != readToken || r.Token == nil:
+	case *s.CredentialRef != executor.SecretGitHubToken || r.Token == nil:
 		return unreadable("The Source needs %s, which this deployment does not use for reading", *s.CredentialRef)
 	default:
 		if token, err = r.Token(ctx); err != nil {
@@ -95,17 +93,17 @@ func (r *Reader) locateFolder(s company.Source, g *repository) error {
 	if err != nil {
 		return notNow("The folder of local Sources cannot be opened", err)
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(name)))
+	whole, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return unreadable("The Source does not exist")
 	}
 	if err != nil {
 		return notNow("The Source cannot be opened", err)
 	}
-	if inside, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(inside) {
+	if inside, err := filepath.Rel(root, whole); err != nil || !filepath.IsLocal(inside) {
 		return errOutside()
 	}
-	g.url, g.config = real, gitcmd.FolderConfig()
+	g.url, g.config = whole, gitcmd.FolderConfig()
 	return nil
 }
 

@@ -2,7 +2,9 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -23,21 +25,12 @@ func textOf(raw []byte, contentType string, isHTML bool) ([]byte, error) {
 }
 
 // unread are elements whose content nobody reads.
-func unread(a atom.Atom) bool {
-	switch a {
-	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Head, atom.Iframe, atom.Object:
-		return true
-	}
-	return false
-}
+var unread = []atom.Atom{atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Head, atom.Iframe, atom.Object}
 
 // inline are elements that do not end a line.
-func inline(a atom.Atom) bool {
-	switch a {
-	case atom.A, atom.B, atom.I, atom.U, atom.Em, atom.Strong, atom.Span, atom.Code, atom.Small, atom.Sub, atom.Sup, atom.Abbr, atom.Mark, atom.Kbd, atom.Q, atom.Img:
-		return true
-	}
-	return false
+var inline = []atom.Atom{
+	atom.A, atom.B, atom.I, atom.U, atom.Em, atom.Strong, atom.Span, atom.Code, atom.Small, atom.Sub, atom.Sup, atom.Abbr, atom.Mark,
+	atom.Kbd, atom.Q, atom.Img,
 }
 
 func readHTML(in io.Reader) ([]byte, error) {
@@ -56,7 +49,7 @@ func readHTML(in io.Reader) ([]byte, error) {
 		switch kind := z.Next(); kind {
 		case html.ErrorToken:
 			end()
-			if err := z.Err(); err != io.EOF {
+			if err := z.Err(); !errors.Is(err, io.EOF) {
 				return nil, err
 			}
 			return []byte(strings.Join(lines, "\n") + "\n"), nil
@@ -68,7 +61,7 @@ func readHTML(in io.Reader) ([]byte, error) {
 			name, _ := z.TagName()
 			a := atom.Lookup(name)
 			switch {
-			case hidden == 0 && unread(a) && kind == html.StartTagToken:
+			case hidden == 0 && slices.Contains(unread, a) && kind == html.StartTagToken:
 				hidden, depth = a, 1
 			case hidden != 0 && a == hidden && kind == html.StartTagToken:
 				depth++
@@ -79,7 +72,7 @@ func readHTML(in io.Reader) ([]byte, error) {
 			case a == atom.Body: // a head that nobody closed ends here
 				hidden = 0
 			}
-			if !inline(a) {
+			if !slices.Contains(inline, a) {
 				end()
 			}
 		case html.CommentToken, html.DoctypeToken:

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -206,7 +207,7 @@ func TestGit(t *testing.T) {
 		began := time.Now()
 		want := map[string]string{"size": "The repository is larger than is read", "time": "The repository did not answer in time"}[name]
 		_, err := hurried.Read(t.Context(), gitSource(repository.URL, "", &token))
-		if known, _ := err.(*task.Error); known == nil || known.Detail != want || time.Since(began) > 30*time.Second {
+		if known, ok := errors.AsType[*task.Error](err); !ok || known.Detail != want || time.Since(began) > 30*time.Second {
 			t.Errorf("%s: %v after %v", name, err, time.Since(began))
 		}
 	}

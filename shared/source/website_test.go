@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -174,8 +175,8 @@ func TestWebsiteRefusals(t *testing.T) {
 		}
 		began := time.Now()
 		items, err := reader.Read(t.Context(), website("https://example.com"+path))
-		known, _ := err.(*task.Error)
-		if known == nil || known.Kind != c.kind || known.Detail != c.want {
+		known, ok := errors.AsType[*task.Error](err)
+		if !ok || known.Kind != c.kind || known.Detail != c.want {
 			t.Errorf("%s: %v %s, want %s", path, err, text(items), c.want)
 		}
 		if took := time.Since(began); took > 8*time.Second {
