@@ -56,6 +56,10 @@ func TestBehindSQS(t *testing.T) {
 	})
 	w := open(t, 2, ecstest.Options{})
 	w.Company.Attempts = sqs.New(client, live)
+	one, err := store.Open(t.Context(), store.Config{URL: w.DB.Pool().Config().ConnString(), MaxConns: 1}) // as a function has
+	w.must(err)
+	t.Cleanup(one.Close)
+	w.Company.DB = one
 	w.reserve() // the wakes go to the real queue
 	if _, err := client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &live, MessageBody: aws.String("poison")}); err != nil {
 		t.Fatal(err)

@@ -143,7 +143,7 @@ func TestADayLaterNothingIsOrderedAndWhatRunsIsStopped(t *testing.T) {
 
 func TestThrottlesDelayAndFailNothing(t *testing.T) {
 	t.Parallel()
-	const runs = 7
+	const runs = 4 // a bucket of 2, so half of them are throttled
 	w := open(t, runs, ecstest.Options{Burst: 2, PerSecond: 0.05})
 	for range runs {
 		w.reserve()

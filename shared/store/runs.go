@@ -153,6 +153,11 @@ func (tx *Tx) SaveRun(ctx context.Context, before, after *task.Run) error {
 // MoveDue sets when a run is looked at next, unless somebody else did since: then moved is false. Only whoever has sent
 // a message that arrives at that moment calls it.
 func (db *DB) MoveDue(ctx context.Context, id string, seen, due time.Time) (moved bool, err error) {
-	n, err := db.read().MoveDue(ctx, pgq.MoveDueParams{ID: id, SeenDueAt: seen, DueAt: due})
-	return n > 0, unavailable(err)
+	// A statement of its own may be in conflict like any transaction; its guard makes a repeat harmless.
+	err = again(ctx, func() error {
+		n, err := db.read().MoveDue(ctx, pgq.MoveDueParams{ID: id, SeenDueAt: seen, DueAt: due})
+		moved = n > 0
+		return err
+	})
+	return moved, err
 }

@@ -100,9 +100,14 @@ func (db *DB) Transact(ctx context.Context, f func(ctx context.Context, tx *Tx) 
 		return errors.New("store: a transaction inside a transaction")
 	}
 	ctx = context.WithValue(ctx, txKey{}, true)
+	return again(ctx, func() error { return db.once(ctx, f) })
+}
+
+// again repeats f after a conflict.
+func again(ctx context.Context, f func() error) error {
 	began, pause := time.Now(), firstPause
 	for try := 1; ; try++ {
-		err := db.once(ctx, f)
+		err := f()
 		if err == nil || !conflict(err) {
 			return unavailable(err)
 		}
