@@ -152,7 +152,7 @@ func (c *cutting) pipe(client net.Conn) {
 			if c.after {
 				client.Close() // the answer has nowhere to go
 				_, _ = server.Write(buf[:n])
-				time.Sleep(200 * time.Millisecond)
+				time.Sleep(time.Second) // the server reads it before the connection ends
 			}
 			return
 		}
@@ -201,8 +201,12 @@ func TestTransactNeverRepeatsAnUnknownCommit(t *testing.T) {
 		if !errors.Is(err, store.ErrUnknownOutcome) || tries != 1 || proxy.commits.Load() != 1 {
 			t.Fatalf("after=%v: %v, %d tries, %d commits", after, err, tries, proxy.commits.Load())
 		}
-		_, err = direct.Product(t.Context(), p.ID)
-		if there := err == nil; there != after {
+		there := false
+		for end := time.Now().Add(5 * time.Second); there != after && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			_, err = direct.Product(t.Context(), p.ID)
+			there = err == nil
+		}
+		if there != after {
 			t.Fatalf("after=%v: the row is there: %v (%v)", after, there, err)
 		}
 	}
