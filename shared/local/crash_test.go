@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -143,4 +144,45 @@ func (p *program) invariants() {
 		broken, err = db.Invariants(p.t.Context())
 		return err == nil && len(broken) == 0
 	})
+}
+
+// TestRestart shuts the server down in the middle of an attempt: it says what goes on, and the next start takes it over.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	p := newProgramIn(t)
+	write(t, p.path("shared/hold"))
+	accepted := p.accepted()
+	must(p.client.StartRun(t.Context(), accepted.ID, wire.TaskRunCreate{Attempt: 1}))(t)
+	p.until("the agent", 60*time.Second, func() bool { return p.read("shared/started") != "" })
+	p.stop()
+	if said := p.out.String(); !strings.Contains(said, "1 sandbox") {
+		t.Errorf("nothing was said about the sandbox that goes on:\n%s", said)
+	}
+	if err := os.Remove(p.path("shared/hold")); err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	if got := p.settled(accepted.ID); got.Status != task.StatusInReview || p.worked() != 1 {
+		t.Errorf("status %s, worked %d times", got.Status, p.worked())
+	}
+	p.invariants()
+}
+
+// TestSecondServer: one data folder has one server, and the second one says so.
+func TestSecondServer(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, `{turns: [{steps: [{answer: done}]}]}`)
+	for args, want := range map[string]string{
+		"-addr 127.0.0.1:0 -data " + p.path("data"):                                         "is used by another process",
+		"-addr " + p.addr + " -data " + p.path("other"):                                     "choose another address with -addr or COMPANY_ADDR",
+		"-addr nonsense -data " + p.path("other"):                                           "is no address with a port",
+		"-addr 127.0.0.1:0 -data /proc/none":                                                "choose another one with -data or COMPANY_DATA",
+		"-addr 127.0.0.1:0 -executors " + p.path("gone.yaml") + " -data " + p.path("other"): "does not exist; write it",
+		"-addr 127.0.0.1:0 -git-hosts ftp://example.com -data " + p.path("other"):           "ftp://example.com",
+	} {
+		out, err := exec.CommandContext(t.Context(), p.bin, strings.Fields(args)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, does not say %q:\n%s", args, err, want, out)
+		}
+	}
 }

@@ -93,34 +93,37 @@ const (
 )
 
 // Start starts everything and answers when the API does. An error is one sentence that says what to do.
-func Start(ctx context.Context, cfg Config) (c *Company, err error) {
-	c = &Company{cfg: cfg}
-	defer func() {
-		if err != nil {
-			c.release()
-		}
-	}()
-	if err := c.openFolder(ctx); err != nil {
+func Start(ctx context.Context, cfg Config) (*Company, error) {
+	c := &Company{cfg: cfg}
+	if err := c.start(ctx); err != nil {
+		c.release()
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", cfg.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s; choose another address with -addr or COMPANY_ADDR: %w", cfg.Addr, err)
-	}
-	c.URL = "http://" + listener.Addr().String()
-	if err := c.openStores(ctx); err != nil {
-		listener.Close()
-		return nil, err
-	}
-	if err := c.wire(ctx); err != nil {
-		listener.Close()
-		return nil, err
-	}
-	c.run(ctx, listener)
 	if err := c.App.WakeAll(ctx); err != nil {
 		return nil, errors.Join(err, c.Close(ctx))
 	}
 	return c, nil
+}
+
+func (c *Company) start(ctx context.Context) error {
+	if err := c.openFolder(ctx); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", c.cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s; choose another address with -addr or COMPANY_ADDR: %w", c.cfg.Addr, err)
+	}
+	c.URL = "http://" + listener.Addr().String()
+	if err := c.openStores(ctx); err != nil {
+		listener.Close()
+		return err
+	}
+	if err := c.wire(ctx); err != nil {
+		listener.Close()
+		return err
+	}
+	c.run(ctx, listener)
+	return nil
 }
 
 // openFolder makes the data folder and takes it for this process alone.

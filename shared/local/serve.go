@@ -59,7 +59,7 @@ func Serve(ctx context.Context, c config.Local, steps worker.Steps, out io.Write
 	}
 	running, err := company.Running(context.WithoutCancel(ctx))
 	if err == nil && running > 0 {
-		fmt.Fprintf(out, "%d sandboxes go on; the next start with -data %s takes them over\n", running, c.Data)
+		fmt.Fprintf(out, "%d sandbox(es) go on; the next start with -data %s takes over\n", running, c.Data)
 	}
 	return errors.Join(err, company.Close(ctx))
 }
