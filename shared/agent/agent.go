@@ -233,10 +233,12 @@ func (s *supervisor) phases(ctx context.Context) (Outcome, error) {
 	})
 	defer done()
 	testing := s.testLock(preparing)
+	begun := s.Now()
 	warnings, err := s.checkout(preparing)
 	if err != nil {
 		return Outcome{}, err
 	}
+	s.Log.Info("checked out", "commit", s.commit, "took", s.Now().Sub(begun))
 	if err := s.prepared(ctx, warnings); err != nil {
 		return Outcome{}, err
 	}
@@ -244,7 +246,10 @@ func (s *supervisor) phases(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if s.cell, err = s.enclose(<-testing); err != nil {
+	begun = s.Now()
+	lock := <-testing
+	s.Log.Info("the lock is tested", "waited", s.Now().Sub(begun))
+	if s.cell, err = s.enclose(lock); err != nil {
 		return Outcome{}, brokenOff(preparing, err)
 	}
 	s.git.cell = s.cell

@@ -16,6 +16,7 @@ import (
 
 	"companyos/shared/agent"
 	"companyos/shared/agent/gittest"
+	"companyos/shared/agent/proctree"
 	"companyos/shared/sandbox/sandboxtest"
 	"companyos/shared/task"
 	"companyos/shared/wire"
@@ -28,7 +29,7 @@ type bundle struct {
 	repository *gittest.Repository
 }
 
-func setup(t *testing.T) *bundle {
+func setup(t testing.TB) *bundle {
 	t.Helper()
 	host, err := gittest.Start(t.TempDir(), "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +64,7 @@ type process struct {
 }
 
 // start starts a supervisor for a launch, with the token in a pipe.
-func (b *bundle) start(t *testing.T, token string) *process {
+func (b *bundle) start(t testing.TB, token string, env ...string) *process {
 	t.Helper()
 	top, err := os.MkdirTemp("", "company-test-") //nolint:usetesting // t.TempDir is closed to other users
 	if err != nil {
@@ -82,6 +83,7 @@ func (b *bundle) start(t *testing.T, token string) *process {
 		"PATH=" + os.Getenv("PATH"), agent.EnvAPI + "=" + b.api.URL, agent.EnvTokenFD + "=3", agent.EnvDir + "=" + p.dir,
 		agent.EnvSelf + "=" + self(t), agent.EnvLaunch + "=" + filepath.Base(top),
 	}
+	p.cmd.Env = append(p.cmd.Env, env...)
 	if os.Getuid() == 0 {
 		id := strconv.Itoa(60700 + int(lastUID.Add(1)))
 		p.cmd.Env = append(p.cmd.Env, agent.EnvUID+"="+id, agent.EnvGID+"="+id)
@@ -102,7 +104,7 @@ func (b *bundle) start(t *testing.T, token string) *process {
 }
 
 // self is the command by which the supervisor starts itself again.
-func self(t *testing.T) string {
+func self(t testing.TB) string {
 	t.Helper()
 	path := "/proc/self/exe" // an agent's user cannot reach the test's binary by its path
 	if runtime.GOOS != "linux" {
@@ -116,7 +118,7 @@ func self(t *testing.T) string {
 }
 
 // wait waits for the supervisor's end and returns its exit code.
-func (p *process) wait(t *testing.T) int {
+func (p *process) wait(t testing.TB) int {
 	t.Helper()
 	_ = p.cmd.Wait()
 	return p.cmd.ProcessState.ExitCode()
@@ -379,4 +381,55 @@ func TestWholeAnswer(t *testing.T) {
 func ExampleExit_String() {
 	fmt.Println(agent.Exit{Reason: agent.ReasonReported, Kind: task.EndCompleted})
 	// Output: reported (completed)
+}
+
+// TestSavedPatch: the supervisor is killed while the agent works; what was saved before is there.
+func TestSavedPatch(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	l := b.api.Add(b.work(nil), sandboxtest.Script(
+		do("write", map[string]any{"path": "half.md", "content": "half\n"}), do("sleep", "2s"),
+		do("write", map[string]any{"path": "more.md", "content": "more\n"}), do("sleep", "1m"),
+	))
+	p := b.start(t, l.Token, agent.EnvSave+"=200ms")
+	patched := l.AwaitEvent(t, "the second save", func(e wire.Event) bool { return e.Type == wire.EventPatched && e.Files == 2 })
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.cmd.Wait()
+	if patch := string(l.Artifact(wire.ArtifactPatch)); !strings.Contains(patch, "+half") || !strings.Contains(patch, "+more") {
+		t.Errorf("patch %q", patch)
+	}
+	saved := 0
+	for _, e := range l.Events() {
+		if e.Type == wire.EventPatched {
+			saved++
+		}
+	}
+	if saved > 3 || patched.At == 0 {
+		t.Errorf("%d saves of two changes", saved)
+	}
+	killed(t, p)
+}
+
+// killed ends what a killed supervisor left, as its launcher would.
+func killed(t *testing.T, p *process) {
+	t.Helper()
+	match := proctree.WithEnvironment(agent.EnvLaunch + "=" + filepath.Base(filepath.Dir(p.dir)))
+	if err := proctree.Kill(t.Context(), match); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSwappedDirectory: a folder that is a link to the supervisor's files by the time of the snapshot brings none of them
+// into the patch.
+func TestSwappedDirectory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	swap := `mkdir -p docs && echo mine > docs/log && ( while :; do rm -rf docs; ln -s ../private docs; rm docs; mkdir docs; echo mine > docs/log; done ) >/dev/null 2>&1 & sleep 2`
+	l, result, _ := b.run(t, func(w *wire.Work) {}, sandboxtest.Script(do("print_lines", 3), do("run", []string{"sh", "-c", swap}), do("answer", "done")))
+	patch := string(l.Artifact(wire.ArtifactPatch))
+	if result.Kind != task.EndCompleted && result.Kind != task.EndInternal || strings.Contains(patch, "line 1 of 3") || strings.Contains(patch, "[sandbox]") {
+		t.Errorf("%+v\n%s", result, patch)
+	}
 }

@@ -147,7 +147,7 @@ func (b *Broker) provider() error {
 	if transport == nil {
 		transport = &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: inflightMost, IdleConnTimeout: 90 * time.Second,
-			TLSHandshakeTimeout: 15 * time.Second, DisableCompression: true, ForceAttemptHTTP2: true, ReadBufferSize: 32 << 10,
+			TLSHandshakeTimeout: 15 * time.Second, DisableCompression: true, ForceAttemptHTTP2: true, ReadBufferSize: 128 << 10,
 		}
 	}
 	b.proxy = &httputil.ReverseProxy{
@@ -264,7 +264,7 @@ func proxyToken(h http.Header) string {
 
 // model passes a request on to the provider.
 func (b *Broker) model(w http.ResponseWriter, r *http.Request) {
-	body, size, err := b.spool(r.Body)
+	body, size, err := b.spool(r.Body, r.ContentLength)
 	if err != nil {
 		b.refuse(w, http.StatusRequestEntityTooLarge, r.Host, "refused: "+err.Error())
 		return
@@ -359,7 +359,7 @@ func (b *buffers) Get() []byte {
 	if buf, ok := b.pool.Get().(*[]byte); ok {
 		return *buf
 	}
-	return make([]byte, 32<<10)
+	return make([]byte, 128<<10)
 }
 
 func (b *buffers) Put(buf []byte) { b.pool.Put(&buf) }

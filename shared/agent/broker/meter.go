@@ -22,7 +22,8 @@ type meter struct {
 	free   bool // a call that costs nothing
 
 	prompt   int64 // estimate of the input: the provider tells it late, or, broken off, not at all
-	streamed int64 // bytes of text so far
+	streamed int64 // bytes of text so far, about
+	delta    bool  // the event's name says that its data is a piece of text
 	usage    task.Usage
 	told     bool // the input is the provider's word
 	final    bool // all of it is
@@ -123,31 +124,37 @@ func (r *metered) keep(p []byte) {
 	r.line = append(r.line, p...)
 }
 
-// The fields of a stream's events that carry text, and what tells that an event has something to count.
+// What tells the lines of a stream apart.
 var (
-	textFields = [][]byte{[]byte(`"delta":"`), []byte(`"text":"`), []byte(`"partial_json":"`), []byte(`"thinking":"`)}
+	eventField = []byte("event:")
+	dataField  = []byte("data:")
 	usageField = []byte(`"usage"`)
 	errorField = []byte(`"error"`)
-	dataField  = []byte("data:")
-	deltaWord  = []byte("delta")
+	textDelta  = []byte(` {"type":"content_block_delta"`)
 )
 
-// event counts one line of a stream.
+// overhead is about what an event of text has beside the text, in bytes.
+func (a API) overhead() int {
+	if a == OpenAI {
+		return 170
+	}
+	return 80
+}
+
+// event counts one line of a stream. Nearly all of them are pieces of text, and only their length counts.
 func (m *meter) event(line []byte) {
+	if name, ok := bytes.CutPrefix(line, eventField); ok {
+		name = bytes.TrimSpace(name)
+		m.delta = bytes.HasSuffix(name, []byte(".delta")) || bytes.HasSuffix(name, []byte("block_delta"))
+		return
+	}
 	data, ok := bytes.CutPrefix(line, dataField)
-	if !ok {
-		return
-	}
-	if bytes.Contains(data[:min(len(data), 120)], deltaWord) && !bytes.Contains(data, usageField) {
-		for _, field := range textFields {
-			if at := bytes.LastIndex(data, field); at >= 0 {
-				m.streamed += int64(len(data) - at - len(field))
-				return
-			}
-		}
-		return
-	}
-	if bytes.Contains(data, usageField) || bytes.Contains(data, errorField) {
+	switch {
+	case !ok:
+	case m.delta || bytes.HasPrefix(data, textDelta):
+		m.streamed += int64(max(len(data)-m.b.API.overhead(), bytesPerToken))
+		m.delta = false
+	case bytes.Contains(data, usageField) || bytes.Contains(data, errorField):
 		m.parse(data)
 	}
 }

@@ -20,6 +20,7 @@ const (
 // spooled is a request's body that can be read twice.
 type spooled struct {
 	io.ReadSeeker
+	head []byte   // all of it, in memory
 	file *os.File // nil: in memory
 }
 
@@ -32,13 +33,14 @@ func (s *spooled) Close() error {
 }
 
 // spool reads a body whole: what is sent on is what was looked at.
-func (b *Broker) spool(from io.Reader) (*spooled, int64, error) {
-	head, err := io.ReadAll(io.LimitReader(from, requestInRAM+1))
-	if err != nil {
+func (b *Broker) spool(from io.Reader, announced int64) (*spooled, int64, error) {
+	buffer := bytes.NewBuffer(make([]byte, 0, min(max(announced, 0), requestInRAM)+bytes.MinRead))
+	if _, err := buffer.ReadFrom(io.LimitReader(from, requestInRAM+1)); err != nil {
 		return nil, 0, errors.New("the request broke off")
 	}
+	head := buffer.Bytes()
 	if len(head) <= requestInRAM {
-		return &spooled{ReadSeeker: bytes.NewReader(head)}, int64(len(head)), nil
+		return &spooled{ReadSeeker: bytes.NewReader(head), head: head}, int64(len(head)), nil
 	}
 	file, err := os.CreateTemp(b.Spool, "request-")
 	if err != nil {
@@ -70,7 +72,11 @@ type asked struct {
 // address, talk to servers, or sell at another price. Otherwise text could leave through the provider, or cost more than
 // is counted. Afterwards the body is at its beginning again.
 func inspect(api API, body io.ReadSeeker) (asked, error) {
-	w := walker{api: api, dec: jsontext.NewDecoder(body)} // it refuses a name that comes twice
+	from := io.Reader(body)
+	if s, ok := body.(*spooled); ok && s.file == nil {
+		from = bytes.NewBuffer(s.head) // read in place
+	}
+	w := walker{api: api, dec: jsontext.NewDecoder(from)} // it refuses a name that comes twice
 	err := w.document()
 	if _, seekErr := body.Seek(0, io.SeekStart); seekErr != nil {
 		return asked{}, errors.New("the request cannot be read again")
@@ -227,16 +233,14 @@ func (w *walker) object() (kind string, err error) {
 			if err := broken(w.dec.SkipValue()); err != nil {
 				return "", err
 			}
-		case w.dec.PeekKind() == '"':
+		case (name == "type" || name == "url" || name == "image_url" || name == "file_url") && w.dec.PeekKind() == '"':
 			v, err := w.dec.ReadToken()
 			if err != nil {
 				return "", errRequest
 			}
-			text := v.String()
-			switch {
-			case name == "type":
+			if text := v.String(); name == "type" {
 				kind = text
-			case (name == "url" || name == "image_url" || name == "file_url") && !strings.HasPrefix(text, "data:"):
+			} else if !strings.HasPrefix(text, "data:") {
 				remote = text
 			}
 		default:

@@ -15,8 +15,11 @@ if [ "$(cat "$dir/versions" 2>/dev/null)" != "$claude $codex" ]; then
 	npm install --prefix "$dir" --no-audit --no-fund --ignore-scripts --loglevel=error --no-save \
 		"@anthropic-ai/claude-code@$claude" "@openai/codex@$codex" >&2
 	mkdir -p "$dir/bin"
-	ln -sf "$(ls -d "$dir"/node_modules/@anthropic-ai/claude-code-*-*/claude | grep -v musl | head -1)" "$dir/bin/claude"
-	ln -sf "$(ls -d "$dir"/node_modules/@openai/codex-*/vendor/*/bin/codex | head -1)" "$dir/bin/codex"
+	(
+		cd "$dir/bin" # relative links: the folder can be copied into an image
+		ln -sf "$(ls -d ../node_modules/@anthropic-ai/claude-code-*-*/claude | grep -v musl | head -1)" claude
+		ln -sf "$(ls -d ../node_modules/@openai/codex-*/vendor/*/bin/codex | head -1)" codex
+	)
 	chmod -R a+rX "$dir"
 	echo "$claude $codex" >"$dir/versions"
 fi

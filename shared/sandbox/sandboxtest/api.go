@@ -35,7 +35,7 @@ type API struct {
 }
 
 // NewAPI starts a server on addr, such as "127.0.0.1:0", for the test's duration.
-func NewAPI(t *testing.T, addr string) *API {
+func NewAPI(t testing.TB, addr string) *API {
 	t.Helper()
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -94,13 +94,13 @@ func (l *Launch) Stored() string {
 }
 
 // Await waits for the run's end and returns its result, nil where there is none.
-func (l *Launch) Await(t *testing.T) *wire.ResultFile {
+func (l *Launch) Await(t testing.TB) *wire.ResultFile {
 	t.Helper()
 	return l.AwaitFor(t, 30*time.Second)
 }
 
 // AwaitFor is Await with a patience.
-func (l *Launch) AwaitFor(t *testing.T, patience time.Duration) *wire.ResultFile {
+func (l *Launch) AwaitFor(t testing.TB, patience time.Duration) *wire.ResultFile {
 	t.Helper()
 	select {
 	case <-l.done:

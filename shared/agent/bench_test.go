@@ -1,0 +1,126 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"companyos/shared/agent/gittest"
+	"companyos/shared/sandbox/sandboxtest"
+)
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// logged finds a duration that the supervisor wrote into its log.
+func (p *process) logged(tb testing.TB, message, field string) time.Duration {
+	tb.Helper()
+	for line := range strings.Lines(p.log.String()) {
+		var l map[string]any
+		if json.Unmarshal([]byte(line), &l) == nil && l["msg"] == message {
+			if n, ok := l[field].(float64); ok {
+				return time.Duration(n)
+			}
+		}
+	}
+	tb.Fatalf("no %q in\n%s", message, p.log.String())
+	return 0
+}
+
+// BenchmarkOverhead is the time from the start of a supervisor to the first command of its agent, without the checkout and
+// without what of the lock's self-test is left after it, beside a bare start of the same programs.
+func BenchmarkOverhead(b *testing.B) {
+	s := setup(b)
+	stamp := []string{"date", "+%s%N"}
+	input, err := json.Marshal(map[string]any{"turn": sandboxtest.Script(do("run", stamp), do("answer_output", true))["script"].(map[string]any)["turns"].([]any)[0]})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var whole, overhead, lock, bare []time.Duration
+	for b.Loop() {
+		l := s.api.Add(s.work(nil), sandboxtest.Script(do("run", stamp), do("answer_output", true)))
+		begun := time.Now()
+		p := s.start(b, l.Token)
+		at := stamped(b, l.Await(b).Content)
+		p.wait(b)
+		waited := p.logged(b, "the lock is tested", "waited")
+		whole = append(whole, at.Sub(begun))
+		lock = append(lock, waited)
+		overhead = append(overhead, at.Sub(begun)-p.logged(b, "checked out", "took")-waited)
+
+		cmd := exec.CommandContext(b.Context(), os.Args[0], "sandbox", "fixture")
+		cmd.Stdin, cmd.Dir = strings.NewReader(string(input)), b.TempDir()
+		begun = time.Now()
+		out, err := cmd.Output()
+		if err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			var e struct{ Type, Text string }
+			if json.Unmarshal([]byte(line), &e) == nil && e.Type == "answer" {
+				bare = append(bare, stamped(b, e.Text).Sub(begun))
+			}
+		}
+	}
+	b.ReportMetric(ms(median(overhead)), "overhead-ms")
+	b.ReportMetric(ms(median(lock)), "lock-wait-ms")
+	b.ReportMetric(ms(median(whole)), "whole-ms")
+	b.ReportMetric(ms(median(bare)), "bare-ms")
+}
+
+func stamped(tb testing.TB, text string) time.Time {
+	tb.Helper()
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return time.Unix(0, n)
+}
+
+// BenchmarkCheckout is the pinned checkout beside the same by hand: git init, git fetch --depth=1 of the commit, git checkout.
+func BenchmarkCheckout(b *testing.B) {
+	s := setup(b)
+	files := map[string]gittest.File{}
+	for i := range 500 {
+		files[fmt.Sprintf("dir%d/file%d.txt", i%25, i)] = gittest.File{Content: strings.Repeat(fmt.Sprintf("line %d\n", i), 400)}
+	}
+	tip, err := s.repository.Commit(gittest.Commit{Branch: "main", Message: "many", Files: files})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var ours, raw []time.Duration
+	for b.Loop() {
+		work := s.work(nil)
+		work.Repository.Commit = &tip
+		l := s.api.Add(work, sandboxtest.Script(do("answer", "done")))
+		p := s.start(b, l.Token)
+		l.Await(b)
+		p.wait(b)
+		ours = append(ours, p.logged(b, "checked out", "took"))
+
+		dir := filepath.Join(b.TempDir(), "raw")
+		begun := time.Now()
+		for _, args := range [][]string{{"init", "-q", dir}, {"-C", dir, "fetch", "-q", "--depth=1", s.repository.URL, tip}, {"-C", dir, "checkout", "-q", tip}} {
+			cmd := exec.CommandContext(b.Context(), "git", args...)
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1"}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				b.Fatalf("%v: %s", err, out)
+			}
+		}
+		raw = append(raw, time.Since(begun))
+	}
+	b.ReportMetric(ms(median(ours)), "checkout-ms")
+	b.ReportMetric(ms(median(raw)), "git-ms")
+	b.ReportMetric(median(ours).Seconds()/median(raw).Seconds(), "ratio")
+}
