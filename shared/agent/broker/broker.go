@@ -27,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"companyos/shared/agent/provider"
 	"companyos/shared/task"
 )
 
@@ -41,9 +42,7 @@ const (
 )
 
 // Price is what a model costs, in US dollars for a million tokens.
-type Price struct {
-	Input, Output, CacheRead, CacheWrite float64
-}
+type Price = provider.Price
 
 // Config is what a broker needs. Without an API only Egress leads anywhere.
 type Config struct {
@@ -311,7 +310,7 @@ func (b *Broker) answered(res *http.Response) error {
 	}
 	res.Header.Del("Set-Cookie")
 	if res.StatusCode != http.StatusOK {
-		b.failed(failureOf(res, b.Now()))
+		b.failed(provider.Refusal(res, b.Now()))
 		return nil
 	}
 	m.read(res)

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 
+	"companyos/shared/agent/provider"
 	"companyos/shared/task"
 )
 
@@ -167,11 +168,11 @@ type told struct {
 		Usage *usage `json:"usage"`
 	} `json:"message"`
 	Response *struct {
-		Status string         `json:"status"`
-		Usage  *usage         `json:"usage"`
-		Error  *providerError `json:"error"`
+		Status string          `json:"status"`
+		Usage  *usage          `json:"usage"`
+		Error  *provider.Error `json:"error"`
 	} `json:"response"`
-	Error *providerError `json:"error"`
+	Error *provider.Error `json:"error"`
 }
 
 type usage struct {
@@ -200,10 +201,10 @@ func (m *meter) parse(data []byte) {
 		m.take(t.Response.Usage)
 		m.final = t.Response.Usage != nil
 		if t.Response.Error != nil {
-			m.b.failed(t.Response.Error.failure())
+			m.b.failed(t.Response.Error.Failure())
 		}
 	case t.Type == "error" && t.Error != nil:
-		m.b.failed(t.Error.failure())
+		m.b.failed(t.Error.Failure())
 	}
 }
 
@@ -259,7 +260,7 @@ func (m *meter) charge() bool {
 	if m.b.Price == nil || m.free || !m.began {
 		return false
 	}
-	cost := m.b.Price.of(m.now())
+	cost := m.b.Price.Of(m.now())
 	m.b.mu.Lock()
 	defer m.b.mu.Unlock()
 	m.b.cost += cost - m.charged
@@ -274,12 +275,6 @@ func (m *meter) charge() bool {
 		}
 	}
 	return true
-}
-
-func (p *Price) of(u task.Usage) float64 {
-	const million = 1e6
-	return (float64(u.InputTokens)*p.Input + float64(u.OutputTokens)*p.Output +
-		float64(u.CacheReadTokens)*p.CacheRead + float64(u.CacheWriteTokens)*p.CacheWrite) / million
 }
 
 // close settles the answer.
