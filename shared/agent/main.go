@@ -103,7 +103,7 @@ func enter(args []string) error {
 	if err := restrain(shared); err != nil {
 		return err
 	}
-	return syscall.Exec(path, args, slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, EnvShared+"=") }))
+	return syscall.Exec(path, args, slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, EnvShared+"=") })) //nolint:gosec // to run this program is the command
 }
 
 // supervise runs one launch. The process is sealed before it reads its token.

@@ -48,7 +48,7 @@ func (t *turn) play(ctx context.Context, c Command) (Outcome, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, t.run, &EndError{Kind: task.EndRunTimeout, Limit: LimitRun, Text: fmt.Sprintf("The agent did not end within the run limit of %s.", t.run)})
 		defer cancel()
 	}
-	stdout, stderr, cmd, err := t.start(c)
+	stdout, stderr, cmd, err := t.start(ctx, c)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -83,9 +83,9 @@ func (t *turn) play(ctx context.Context, c Command) (Outcome, error) {
 }
 
 // start starts the harness in a session of its own. What it inherits is its standard streams and nothing else.
-func (t *turn) start(c Command) (stdout, stderr *os.File, cmd *program, err error) {
+func (t *turn) start(ctx context.Context, c Command) (stdout, stderr *os.File, cmd *program, err error) {
 	// Its end is SIGINT and a grace, which watch gives it.
-	cmd = t.cell.command(context.Background(), append(append(append([]string{}, t.self...), SubcommandEnter), c.Args...))
+	cmd = t.cell.command(context.WithoutCancel(ctx), append(append(append([]string{}, t.self...), SubcommandEnter), c.Args...))
 	cmd.Dir, cmd.Env, cmd.Stdin = t.dir, append(append([]string{}, t.env...), c.Env...), bytes.NewReader(c.Stdin)
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true
 	cmd.WaitDelay = time.Second // the standard input's copy ends with the process

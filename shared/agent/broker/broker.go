@@ -75,8 +75,7 @@ type Broker struct {
 	listener net.Listener
 	server   *http.Server
 	proxy    *httputil.ReverseProxy
-	ctx      context.Context //nolint:containedctx // of everything in flight, ended by Close
-	cut      context.CancelFunc
+	cut      context.CancelFunc // ends everything in flight
 	telling  sync.Mutex
 
 	mu       sync.Mutex
@@ -122,11 +121,12 @@ func Start(c Config) (*Broker, error) {
 	if b.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	b.ctx, b.cut = context.WithCancel(context.Background()) //nolint:gosec // Close cancels it
+	ctx, cut := context.WithCancel(context.Background())
+	b.cut = cut
 	b.server = &http.Server{
 		Handler: b, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog:    log.New(io.Discard, "", 0), // the agent could fill a log
-		BaseContext: func(net.Listener) context.Context { return b.ctx },
+		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	go func() { _ = b.server.Serve(b.listener) }() // until Close
 	return b, nil
@@ -319,7 +319,7 @@ func (b *Broker) answered(res *http.Response) error {
 
 // unreachable answers for a provider that does not.
 func (b *Broker) unreachable(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, errSpent) || b.ctx.Err() != nil || r.Context().Err() != nil {
+	if errors.Is(err, errSpent) || r.Context().Err() != nil {
 		writeError(w, http.StatusForbidden, "the run is over")
 		return
 	}

@@ -40,13 +40,13 @@ func (b *Broker) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(b.ctx, func() { _, _ = conn.Close(), upstream.Close() })
+	stop := context.AfterFunc(r.Context(), func() { _, _ = conn.Close(), upstream.Close() })
 	defer stop()
 	if _, err := conn.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
 		return
 	}
 	host, _, _ := net.SplitHostPort(target)
-	greeting, err := greet(conn, buffered.Reader, host)
+	greeting, err := greet(r.Context(), conn, buffered.Reader, host)
 	if err != nil {
 		b.tell(target, "refused: connection to "+target+": "+err.Error())
 		return
@@ -126,7 +126,7 @@ func public(ip netip.Addr) bool {
 }
 
 // greet reads the TLS greeting and compares the name in it. It returns what was read, to be passed on.
-func greet(conn net.Conn, from *bufio.Reader, host string) ([]byte, error) {
+func greet(ctx context.Context, conn net.Conn, from *bufio.Reader, host string) ([]byte, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func greet(conn net.Conn, from *bufio.Reader, host string) ([]byte, error) {
 			name = hello.ServerName
 			return nil, errSeen
 		},
-	}).Handshake()
+	}).HandshakeContext(ctx)
 	if !errors.Is(err, errSeen) {
 		return nil, errors.New("it does not begin with a TLS greeting")
 	}
