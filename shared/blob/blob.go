@@ -139,7 +139,7 @@ type verified struct {
 
 func (v *verified) Read(p []byte) (int, error) {
 	n, err := v.r.Read(p)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = v.check()
 	}
 	return n, err

@@ -96,7 +96,7 @@ const (
 func Start(ctx context.Context, cfg Config) (*Company, error) {
 	c := &Company{cfg: cfg}
 	if err := c.start(ctx); err != nil {
-		c.release()
+		c.release(ctx)
 		return nil, err
 	}
 	if err := c.App.WakeAll(ctx); err != nil {
@@ -106,7 +106,7 @@ func Start(ctx context.Context, cfg Config) (*Company, error) {
 }
 
 func (c *Company) start(ctx context.Context) error {
-	if err := c.openFolder(ctx); err != nil {
+	if err := c.openFolder(); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", c.cfg.Addr)
@@ -127,7 +127,7 @@ func (c *Company) start(ctx context.Context) error {
 }
 
 // openFolder makes the data folder and takes it for this process alone.
-func (c *Company) openFolder(ctx context.Context) (err error) {
+func (c *Company) openFolder() (err error) {
 	if c.cfg.Data, err = filepath.Abs(c.cfg.Data); err != nil {
 		return err
 	}
@@ -266,16 +266,16 @@ func (c *Company) Close(ctx context.Context) error {
 	err := c.server.Shutdown(ctx)
 	c.stop()
 	err = errors.Join(err, c.group.Wait())
-	c.release()
+	c.release(ctx)
 	return err
 }
 
-func (c *Company) release() {
+func (c *Company) release(ctx context.Context) {
 	if c.db != nil {
 		c.db.Close()
 	}
 	if c.database != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), shutdown)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
 		defer cancel()
 		if err := c.database.Stop(ctx); err != nil {
 			c.cfg.Log.ErrorContext(ctx, "PostgreSQL did not stop; the next start adopts it", "error", err)

@@ -27,16 +27,15 @@ func ignore(err, target error) error {
 }
 
 // heed returns r that ends with the context's error when it is done.
-func heed(ctx context.Context, r io.Reader) io.Reader { return &heeding{ctx, r} }
-
-type heeding struct {
-	ctx context.Context
-	r   io.Reader
+func heed(ctx context.Context, r io.Reader) io.Reader {
+	return reading(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	})
 }
 
-func (h *heeding) Read(p []byte) (int, error) {
-	if err := h.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return h.r.Read(p)
-}
+type reading func(p []byte) (int, error)
+
+func (r reading) Read(p []byte) (int, error) { return r(p) }

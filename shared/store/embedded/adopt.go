@@ -33,7 +33,7 @@ func (s *Server) adopt(ctx context.Context) (bool, error) {
 		if errors.As(err, &refused) && refused.Code == "28P01" { // invalid_password: no waiting mends that
 			return false, fmt.Errorf("the file password is not the server's, put the right one back or begin with another folder: %w", err)
 		}
-		if sleep(ctx, poll) != nil {
+		if sleep(ctx) != nil {
 			return false, fmt.Errorf("a server holds the folder but does not answer, look at %s or end process %d: %w", s.log(), s.Pid, err)
 		}
 	}

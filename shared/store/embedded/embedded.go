@@ -177,7 +177,7 @@ func (s *Server) Stop(ctx context.Context) (err error) {
 			}
 			signalled = true
 		}
-		if err := sleep(ctx, poll); err != nil {
+		if err := sleep(ctx); err != nil {
 			return fmt.Errorf("process %d does not end, look at %s: %w", s.Pid, s.log(), err)
 		}
 	}
@@ -219,11 +219,12 @@ func wrap(err *error, format string, args ...any) {
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// sleep waits until it is worth another look.
+func sleep(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(d):
+	case <-time.After(poll):
 		return nil
 	}
 }

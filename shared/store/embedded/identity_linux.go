@@ -17,19 +17,26 @@ import (
 // nobody is the uid and gid that every distribution leaves without files.
 const nobody = 65534
 
+// ownerOf is whose data is there, or nil when there is none.
+func ownerOf(data string) (*syscall.Stat_t, error) {
+	info, err := os.Stat(filepath.Join(data, "PG_VERSION"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, unwritable(data, err)
+	}
+	return info.Sys().(*syscall.Stat_t), nil
+}
+
 // identities are the ways to try, best first. The owner of existing data decides.
 func identities(data string) ([]identity, error) {
 	me := os.Geteuid()
-	info, err := os.Stat(filepath.Join(data, "PG_VERSION"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, unwritable(data, err)
-	}
-	fresh := err != nil
-	var owner *syscall.Stat_t
-	if !fresh {
-		owner = info.Sys().(*syscall.Stat_t)
-	}
+	owner, err := ownerOf(data)
+	fresh := owner == nil
 	switch {
+	case err != nil:
+		return nil, err
 	case me != 0 && !fresh && int(owner.Uid) != me:
 		return nil, fmt.Errorf("%s belongs to uid %d, run as that user or choose another folder", data, owner.Uid)
 	case me != 0:

@@ -96,7 +96,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 			return s.whyEnded()
 		default:
 		}
-		if err := sleep(ctx, poll); err != nil {
+		if err := sleep(ctx); err != nil {
 			return fmt.Errorf("the server is not ready in time, look at %s: %w", s.log(), err)
 		}
 	}
@@ -135,7 +135,7 @@ func settings(cfg Config) []string {
 // command is a program of the server with an environment that holds nothing of ours. It runs in the folder, so that
 // an identity that cannot reach it fails at its first program.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(s.bin, "bin", name), args...)
+	c := exec.Command(filepath.Join(s.bin, "bin", name), args...) //nolint:noctx // the server outlives its start; run ends the others
 	c.Dir = s.dir
 	c.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"} // C: errPortTaken is found by its text
 	return c

@@ -28,7 +28,7 @@ func await(ctx context.Context, path string, how int) (*os.File, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return f, err
 		}
-		if err := sleep(ctx, poll); err != nil {
+		if err := sleep(ctx); err != nil {
 			return nil, err
 		}
 	}
