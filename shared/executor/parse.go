@@ -140,8 +140,8 @@ func (p *parser) harness(f fields, what string) Harness {
 	switch h := Harness(text); h {
 	case HarnessClaude, HarnessCodex, HarnessModel, HarnessFixture:
 		return h
-	}
-	if text != "" {
+	case "": // text has said it
+	default:
 		p.fail(n, "use one of claude, codex, model, fixture", "harness %q of %s is not known", text, what)
 	}
 	return ""

@@ -3,6 +3,7 @@
 package netlock
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -198,10 +199,10 @@ func (l *lock) find(n *notification) (s int, inode uint64, e unix.Errno) {
 }
 
 func errnoOf(err error) unix.Errno {
-	switch e := err.(type) {
-	case nil:
+	if err == nil {
 		return 0
-	case unix.Errno:
+	}
+	if e, ok := errors.AsType[unix.Errno](err); ok {
 		return e
 	}
 	return unix.EACCES

@@ -93,7 +93,7 @@ func (c *Cmd) startShim(fd3 *os.File) error {
 
 func (c *Cmd) handshake(ours *os.File, conf shimConfig) (*lock, error) {
 	if err := writeFrame(ours, conf); err != nil {
-		return nil, fmt.Errorf("%w (the shim did not take its configuration: %v)", ErrNotReexecuted, err)
+		return nil, fmt.Errorf("%w (the shim did not take its configuration: %w)", ErrNotReexecuted, err)
 	}
 	fd, firm, err := receiveListener(ours)
 	if err != nil {

@@ -106,7 +106,7 @@ func (l *Launcher) Start(ctx context.Context, spec sandbox.Spec) (string, error)
 		case outcome == sandbox.OutcomeUnknown && try < maxCalls && l.pause(ctx, try) == nil:
 			earlier = err
 		case outcome == sandbox.OutcomeFailed && earlier != nil:
-			return "", fmt.Errorf("start %s: %w, after which: %v", name(spec.RunID, spec.Launch), earlier, err)
+			return "", fmt.Errorf("start %s: %w, after which: %v", name(spec.RunID, spec.Launch), earlier, err) //nolint:errorlint // whoever asks for the outcome finds the unknown one
 		default:
 			return "", fmt.Errorf("start %s: %w", name(spec.RunID, spec.Launch), err)
 		}
