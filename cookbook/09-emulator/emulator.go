@@ -20,12 +20,11 @@ const region = "us-east-1"
 
 // emulator is ministack as a process: Lambda functions are its children, ECS tasks containers of this machine's engine.
 type emulator struct {
-	port    int
-	url     string // for this machine and for containers
-	cmd     *exec.Cmd
-	ended   chan error
-	log     string
-	account string
+	port  int
+	url   string // for this machine and for containers
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process is over
+	log   string
 }
 
 // startEmulator starts it on a free port. It is told its own address, since functions inherit it: they would call AWS
@@ -35,7 +34,7 @@ func startEmulator(ctx context.Context, t tools, folder string) (*emulator, erro
 	if err != nil {
 		return nil, err
 	}
-	e := &emulator{port: port, url: fmt.Sprintf("http://%s:%d", t.bridge, port), ended: make(chan error, 1), log: filepath.Join(folder, "emulator.log")}
+	e := &emulator{port: port, url: fmt.Sprintf("http://%s:%d", t.bridge, port), ended: make(chan struct{}), log: filepath.Join(folder, "emulator.log")}
 	log, err := os.Create(e.log)
 	if err != nil {
 		return nil, err
@@ -50,7 +49,10 @@ func startEmulator(ctx context.Context, t tools, folder string) (*emulator, erro
 	if err := e.cmd.Start(); err != nil {
 		return nil, err
 	}
-	go func() { e.ended <- e.cmd.Wait() }()
+	go func() {
+		_ = e.cmd.Wait() // how it ended is in its state
+		close(e.ended)
+	}()
 	return e, e.ready(ctx)
 }
 
@@ -82,9 +84,9 @@ func (e *emulator) ready(ctx context.Context) error {
 			}
 		}
 		select {
-		case err := <-e.ended:
+		case <-e.ended:
 			text, _ := os.ReadFile(e.log)
-			return fmt.Errorf("the emulator ended: %w\n%s", err, text)
+			return fmt.Errorf("the emulator ended: %s\n%s", e.cmd.ProcessState, text)
 		case <-ctx.Done():
 			return errors.New("the emulator did not answer within a minute")
 		case <-time.After(200 * time.Millisecond):
