@@ -167,7 +167,6 @@ func existing(paths ...string) []string {
 
 // tested is the outcome of the lock's self-test.
 type tested struct {
-	policy netlock.Policy
 	report netlock.Report
 	err    error
 }
@@ -178,7 +177,7 @@ func (s *supervisor) testLock(ctx context.Context) <-chan tested {
 	policy := s.policy()
 	go func() {
 		report, err := netlock.SelfTest(ctx, policy)
-		result <- tested{policy, report, err}
+		result <- tested{report, err}
 	}()
 	return result
 }
@@ -188,7 +187,7 @@ func (s *supervisor) testLock(ctx context.Context) <-chan tested {
 func (s *supervisor) enclose(t tested) (*cell, error) {
 	c := &cell{user: s.Agent, own: s.children, refused: s.lockRefused}
 	if t.err == nil && t.report.Held() {
-		policy := t.policy
+		policy := s.policy() // the checkout is there now
 		c.policy = &policy
 		s.lock = fmt.Sprintf("netlock, %d checks passed", len(t.report.Checks))
 		return c, nil
