@@ -99,7 +99,7 @@ func (e *Error) kind(status int) task.EndKind {
 	switch {
 	case strings.Contains(message, "credit balance"):
 		return task.EndUsageLimit
-	case strings.Contains(message, "prompt is too long"), strings.Contains(message, "context window"), strings.Contains(message, "context length"):
+	case strings.Contains(message, "prompt is too long"), strings.Contains(message, "input is too long"), strings.Contains(message, "context window"), strings.Contains(message, "context length"):
 		return task.EndContextExceeded
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return task.EndModelUnauthorized

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# What `go test ./...` leaves out, since it needs more than Go and git: the real agents against a scripted model, and the
+# sandbox in a container, with this machine's engine or one that is started here. Needs root, npm and Debian's packages,
+# which it installs; pulls nothing from a registry of images. Some five minutes on two cores.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+begin=$SECONDS
+say() { printf 'agent ci %4ss: %s\n' $((SECONDS - begin)) "$*"; }
+export PATH="$PATH:/usr/local/go/bin"
+
+say 'the agents'
+agents=$(shared/agent/ci/clis.sh)
+failed=0
+check() {
+	say "$1"
+	shift
+	"$@" || { say "failed: $*"; failed=1; }
+}
+check 'the real agents, in processes' env PATH="$agents:$PATH" go test -tags clis -count 1 -parallel 4 -run '^(TestReal|TestLost)' ./shared/agent
+check 'the examples with the real agents' env PATH="$agents:$PATH" go test -tags clis -count 1 ./cookbook/03-claude ./cookbook/04-codex
+
+say 'the image'
+COMPANY_TEST_IMAGE=$(infra/image.sh build --debootstrap)
+export COMPANY_TEST_IMAGE
+check 'the suite of the launchers, in containers' go test -tags docker -count 1 -timeout 8m -parallel 4 ./shared/sandbox/docker
+
+say 'the image with the agents, as a user builds it'
+container=$(docker create "$COMPANY_TEST_IMAGE")
+docker cp -q "$agents/../." "$container:/opt/agents" >/dev/null
+COMPANY_TEST_AGENTS=$(docker commit --change 'ENV PATH=/opt/agents/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' "$container" company-sandbox:agents-test)
+docker rm "$container" >/dev/null
+export COMPANY_TEST_AGENTS
+check 'the real agents, in containers' go test -tags 'docker clis' -count 1 -timeout 8m -run TestRealAgents ./shared/sandbox/docker
+docker image rm -f company-sandbox:agents-test >/dev/null
+
+say 'done'
+exit $failed
