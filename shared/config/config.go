@@ -50,11 +50,16 @@ func (s *set) hide(names ...string) {
 // parse reads flags and environment. It returns flag.ErrHelp with the usage printed, or one error that names every
 // missing setting.
 func (s *set) parse(args []string) error {
-	if err := ff.Parse(s.std, args, ff.WithEnvVarPrefix(prefix)); err != nil {
+	flags := ff.NewFlagSetFrom(s.std.Name(), s.std)
+	if err := ff.Parse(flags, args, ff.WithEnvVarPrefix(prefix)); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			s.usage(os.Stderr)
+			return err
 		}
-		return err
+		return fmt.Errorf("%w; -h lists every setting", err)
+	}
+	if rest := flags.GetArgs(); len(rest) > 0 {
+		return fmt.Errorf("%q is no setting; -h lists every one", rest[0])
 	}
 	var missing []string
 	for _, names := range s.required {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -106,6 +107,11 @@ func Start(ctx context.Context, cfg Config) (*Company, error) {
 }
 
 func (c *Company) start(ctx context.Context) error {
+	if c.cfg.Sandboxes == nil {
+		if _, err := exec.LookPath("git"); err != nil {
+			return fmt.Errorf("sandboxes on this machine need git; install git, or put it on the PATH: %w", err)
+		}
+	}
 	if err := c.openFolder(); err != nil {
 		return err
 	}

@@ -1,12 +1,14 @@
 package local_test
 
 import (
+	"context"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestRefusesInOneSentence starts the program where it cannot work: it ends with one line that says what to do.
@@ -41,7 +43,9 @@ func TestRefusesInOneSentence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), bin, append([]string{"-addr", "127.0.0.1:0", "-data", filepath.Join(home, "data")}, c.args...)...)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, bin, append([]string{"-addr", "127.0.0.1:0", "-data", filepath.Join(home, "data")}, c.args...)...)
 			cmd.Dir = home
 			cmd.Env = append([]string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}, c.env...)
 			var told strings.Builder
