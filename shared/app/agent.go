@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -45,26 +44,11 @@ func (c *Company) ProposeForRun(ctx context.Context, run task.Run, in TaskInput)
 			out = there
 			return err
 		}
-		product, err := tx.Product(ctx, run.ProductID)
-		if err != nil {
-			return err
-		}
-		if product.ArchivedAt != nil {
-			return task.NotFound("Product")
-		}
-		project, err := openProject(ctx, tx, run.ProductID, in.ProjectID)
-		if err != nil {
-			return err
-		}
 		t.DedupeKey = &key
-		t.ProductArchive, t.ProjectArchive = len(product.Cascades), len(project.Cascades)
-		out = store.TaskInPlace{Task: t, ProjectStatus: project.Status}
-		return tx.InsertTask(ctx, &t)
+		out, err = addTask(ctx, tx, t)
+		return err
 	})
-	if errors.Is(err, store.ErrChanged) {
-		err = errFinishedProject()
-	}
-	return out, err
+	return out, finishedProject(err)
 }
 
 // proposalKey returns the Task of this title that the run proposed before, or the key of its next proposal.

@@ -3,8 +3,9 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"companyos/shared/company"
 	"companyos/shared/routine"
@@ -54,9 +55,9 @@ func (c *Company) Intake(ctx context.Context, routineID, productID, runID string
 		return store.TaskInPlace{}, err
 	}
 	t := task.Task{
-		ID: newID(), ProductID: productID, ProjectID: p.ProjectID, Title: p.Title, Brief: p.Brief, Evidence: evidence,
+		ID: uuid.NewString(), ProductID: productID, ProjectID: p.ProjectID, Title: p.Title, Brief: p.Brief, Evidence: evidence,
 		Origin: task.OriginRoutine, RoutineID: &routineID, DedupeKey: &key, Status: task.StatusBacklog,
-		ExecutorType: p.ExecutorType, ExecutorID: p.ExecutorID, SessionID: newID(), CreatedAt: c.now(),
+		ExecutorType: p.ExecutorType, ExecutorID: p.ExecutorID, SessionID: uuid.NewString(), CreatedAt: c.now(),
 	}
 	out := store.TaskInPlace{}
 	err = c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -65,25 +66,10 @@ func (c *Company) Intake(ctx context.Context, routineID, productID, runID string
 			out = there
 			return err
 		}
-		product, err := tx.Product(ctx, productID)
-		if err != nil {
-			return err
-		}
-		if product.ArchivedAt != nil {
-			return task.NotFound("Product")
-		}
-		project, err := openProject(ctx, tx, productID, p.ProjectID)
-		if err != nil {
-			return err
-		}
-		t.ProductArchive, t.ProjectArchive = len(product.Cascades), len(project.Cascades)
-		out = store.TaskInPlace{Task: t, ProjectStatus: project.Status}
-		return tx.InsertTask(ctx, &t)
+		out, err = addTask(ctx, tx, t)
+		return err
 	})
-	if errors.Is(err, store.ErrChanged) {
-		err = errFinishedProject()
-	}
-	return out, err
+	return out, finishedProject(err)
 }
 
 func (p *Proposal) validate() error {

@@ -41,6 +41,15 @@ func (c *Company) CreateProduct(ctx context.Context, by task.Caller, in ProductI
 	return store.CountedProduct{Product: p}, err
 }
 
+// openProduct is the Product that something new is put into.
+func openProduct(ctx context.Context, tx *store.Tx, id string) (company.Product, error) {
+	p, err := tx.Product(ctx, id)
+	if err == nil && p.ArchivedAt != nil {
+		err = task.NotFound("Product")
+	}
+	return p, err
+}
+
 // Product returns a Product. KindNotFound when there is none, or it is archived and archived ones are not wanted.
 func (c *Company) Product(ctx context.Context, id string, includeArchived bool) (store.CountedProduct, error) {
 	p, err := c.DB.Product(ctx, id)

@@ -34,17 +34,19 @@ func (c *Company) CreateProject(ctx context.Context, by task.Caller, in ProjectI
 	}
 	record := func() any { return store.CountedProject{Project: p} }
 	err := c.create(ctx, by, record, func(ctx context.Context, tx *store.Tx) error {
-		product, err := tx.Product(ctx, in.ProductID)
-		if err != nil {
-			return err
-		}
-		if product.ArchivedAt != nil {
-			return task.NotFound("Product")
-		}
-		p.ProductArchive = len(product.Cascades)
-		return tx.InsertProject(ctx, &p)
+		return addProject(ctx, tx, &p)
 	})
 	return store.CountedProject{Project: p}, err
+}
+
+// addProject puts a new Project into its Product, which has to be open.
+func addProject(ctx context.Context, tx *store.Tx, p *company.Project) error {
+	product, err := openProduct(ctx, tx, p.ProductID)
+	if err != nil {
+		return err
+	}
+	p.ProductArchive = len(product.Cascades)
+	return tx.InsertProject(ctx, p)
 }
 
 // Project returns a Project. KindNotFound when there is none, or it is archived and archived ones are not wanted.

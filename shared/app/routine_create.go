@@ -39,12 +39,9 @@ func (c *Company) CreateRoutine(ctx context.Context, by task.Caller, in RoutineI
 	}
 	record := func() any { return r }
 	err = c.create(ctx, by, record, func(ctx context.Context, tx *store.Tx) error {
-		product, err := tx.Product(ctx, in.ProductID)
+		product, err := openProduct(ctx, tx, in.ProductID)
 		if err != nil {
 			return err
-		}
-		if product.ArchivedAt != nil {
-			return task.NotFound("Product")
 		}
 		return addRoutine(ctx, tx, product, &r)
 	})

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/google/uuid"
-
 	"companyos/shared/company"
 	"companyos/shared/routine"
 	"companyos/shared/store"
@@ -168,18 +166,7 @@ func (c *Company) proposeProject(ctx context.Context, r *routine.Routine, name s
 		if task.KindOf(err) != task.KindNotFound {
 			return err
 		}
-		product, err := tx.Product(ctx, r.ProductID)
-		if err != nil {
-			return err
-		}
-		if product.ArchivedAt != nil {
-			return task.NotFound("Product")
-		}
-		p.ProductArchive = len(product.Cascades)
-		return tx.InsertProject(ctx, &p)
+		return addProject(ctx, tx, &p)
 	})
 	return p, err
 }
-
-// newID makes an id for a record.
-func newID() string { return uuid.NewString() }

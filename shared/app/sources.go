@@ -18,12 +18,8 @@ func (c *Company) CreateSource(ctx context.Context, by task.Caller, in company.N
 		return company.Source{}, err
 	}
 	err = c.create(ctx, by, func() any { return s }, func(ctx context.Context, tx *store.Tx) error {
-		product, err := tx.Product(ctx, in.ProductID)
-		if err != nil {
+		if _, err := openProduct(ctx, tx, in.ProductID); err != nil {
 			return err
-		}
-		if product.ArchivedAt != nil {
-			return task.NotFound("Product")
 		}
 		return tx.InsertSource(ctx, &s)
 	})

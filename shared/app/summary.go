@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"companyos/shared/company"
 	"companyos/shared/routine"
 	"companyos/shared/store"
@@ -69,7 +71,7 @@ func (c *Company) Summarize(ctx context.Context, productID, runID, narrative str
 	if strings.TrimSpace(narrative) == "" {
 		return out, task.Invalidf("narrative_blank", "Say where the Product stands.", "Summary requires the executor's narrative")
 	}
-	name, holder := "summary/"+productID, newID()
+	name, holder := "summary/"+productID, uuid.NewString()
 	held, err := c.DB.TakeClaim(ctx, name, holder, summaryLife)
 	if err != nil {
 		return out, err

@@ -45,26 +45,26 @@ func (c *Company) CreateTask(ctx context.Context, by task.Caller, in TaskInput) 
 		Origin: task.OriginHuman, Status: task.StatusBacklog, UserID: &by.ID, ExecutorType: in.ExecutorType, ExecutorID: in.ExecutorID,
 		SessionID: uuid.NewString(), CreatedAt: c.now(),
 	}
-	record := func() any { return store.TaskInPlace{Task: t} }
-	err := c.create(ctx, by, record, func(ctx context.Context, tx *store.Tx) error {
-		product, err := tx.Product(ctx, in.ProductID)
-		if err != nil {
-			return err
-		}
-		if product.ArchivedAt != nil {
-			return task.NotFound("Product")
-		}
-		project, err := openProject(ctx, tx, in.ProductID, in.ProjectID)
-		if err != nil {
-			return err
-		}
-		t.ProductArchive, t.ProjectArchive = len(product.Cascades), len(project.Cascades)
-		return tx.InsertTask(ctx, &t)
+	var out store.TaskInPlace
+	err := c.create(ctx, by, func() any { return out }, func(ctx context.Context, tx *store.Tx) (err error) {
+		out, err = addTask(ctx, tx, t)
+		return err
 	})
-	if errors.Is(err, store.ErrChanged) {
-		err = errFinishedProject()
+	return out, finishedProject(err)
+}
+
+// addTask puts a new Task into its Product and Project, which have to be open.
+func addTask(ctx context.Context, tx *store.Tx, t task.Task) (store.TaskInPlace, error) {
+	product, err := openProduct(ctx, tx, t.ProductID)
+	if err != nil {
+		return store.TaskInPlace{}, err
 	}
-	return store.TaskInPlace{Task: t}, err
+	project, err := openProject(ctx, tx, t.ProductID, t.ProjectID)
+	if err != nil {
+		return store.TaskInPlace{}, err
+	}
+	t.ProductArchive, t.ProjectArchive = len(product.Cascades), len(project.Cascades)
+	return store.TaskInPlace{Task: t, ProjectStatus: project.Status}, tx.InsertTask(ctx, &t)
 }
 
 // openProject is the Project that open work is put into.
@@ -81,6 +81,14 @@ func openProject(ctx context.Context, tx *store.Tx, productID, projectID string)
 		return project, errFinishedProject()
 	}
 	return project, nil
+}
+
+// finishedProject is the error of a Task that was not inserted because its Project had been finished meanwhile.
+func finishedProject(err error) error {
+	if errors.Is(err, store.ErrChanged) {
+		return errFinishedProject()
+	}
+	return err
 }
 
 func errFinishedProject() error {

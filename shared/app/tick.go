@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/google/uuid"
+
 	"companyos/shared/routine"
 	"companyos/shared/store"
 )
@@ -85,7 +87,7 @@ func (c *Company) Tick(ctx context.Context) (Tick, error) {
 	if len(work) == 0 && len(completing) == 0 {
 		return Tick{Status: TickIdle, Tasks: []TickOutcome{}}, nil
 	}
-	holder := newID()
+	holder := uuid.NewString()
 	held, err := c.DB.TakeClaim(ctx, tickClaim, holder, tickLife)
 	if err != nil || !held {
 		return Tick{Status: TickHeld, Tasks: []TickOutcome{}}, err
@@ -187,7 +189,7 @@ func (t *ticking) record(ctx context.Context) error {
 	now := t.c.now()
 	return t.c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.InsertAutomationRun(ctx, store.AutomationRun{
-			ID: routine.NewRunID(now, newID()), Status: routine.Status(line.Status), TriggeredAt: t.began.UTC(), CompletedAt: now,
+			ID: routine.NewRunID(now, uuid.NewString()), Status: routine.Status(line.Status), TriggeredAt: t.began.UTC(), CompletedAt: now,
 			Error: nonEmpty(line.Error), Output: output,
 		})
 	})
@@ -227,7 +229,7 @@ func (c *Company) recordStreaks(ctx context.Context, outcomes []TickOutcome) err
 
 func (c *Company) recordStreak(ctx context.Context, o TickOutcome) error {
 	now, id := c.now(), ""
-	id = routine.NewRunID(now, newID())
+	id = routine.NewRunID(now, uuid.NewString())
 	return c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if o.Status != OutcomeFailed {
 			return tx.EndStreaks(ctx, o.TaskID)
