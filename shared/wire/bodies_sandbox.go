@@ -1,6 +1,10 @@
 package wire
 
-import "companyos/shared/task"
+import (
+	"math"
+
+	"companyos/shared/task"
+)
 
 // Bodies of the sandbox's API. A newer supervisor may say more than this build knows, so unknown names are ignored.
 var (
@@ -14,7 +18,7 @@ var (
 		list("warnings", str("")),
 	}}}
 	EventsBody = Body[EventsRequest]{KeepNUL: true, Model: Model{Name: "SandboxEvents", Extra: true, Fields: []Field{
-		integer("n", 1).required(),
+		integer("n", 1).required().rule(batchNumber),
 		list("events", Field{Type: FieldModel, Model: eventModel()}).required(),
 	}}}
 	ArtifactBody = Body[ArtifactRequest]{Model: Model{Name: "SandboxArtifact", Extra: true, Fields: []Field{
@@ -70,6 +74,14 @@ func eventModel() *Model {
 func epochSeconds(v *value) string {
 	if n, _ := laxInt(v); n > 253402300799 { // the end of the year 9999
 		return "must be epoch seconds"
+	}
+	return ""
+}
+
+// batchNumber refuses a count that nobody reaches by counting and that the store does not hold.
+func batchNumber(v *value) string {
+	if n, _ := laxInt(v); n > math.MaxInt32 {
+		return "must be a count of batches"
 	}
 	return ""
 }

@@ -193,6 +193,8 @@ func (c *checker) typed(f *Field, loc []any, v *value) {
 	case FieldObject:
 		if v.kind != '{' {
 			c.addKind(typeDictType, loc, v)
+		} else {
+			c.numbers(loc, v)
 		}
 	case FieldNull:
 		if v.kind != 'n' {

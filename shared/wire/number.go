@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -69,4 +70,49 @@ func bigInt(s string) (int64, string) {
 		return 0, typeIntParsingSize
 	}
 	return n.Int64(), ""
+}
+
+// maxDigits bounds the digits of all numbers in one free object, written out. The database writes them out when it is asked
+// for the object, and takes none with more than 131072: 1e131000 is short only on its way in.
+const maxDigits = 64 << 10
+
+// numbers refuses an object whose numbers the database could not keep, or would answer with many times what was sent.
+func (c *checker) numbers(loc []any, v *value) {
+	left := maxDigits
+	if !v.countDigits(&left) {
+		c.addValueError(loc, nil, "its numbers have more than "+strconv.Itoa(maxDigits)+" digits, written out")
+	}
+}
+
+func (v *value) countDigits(left *int) bool {
+	if v.kind == '0' {
+		*left -= digits(string(v.raw), *left)
+	}
+	for _, m := range v.members {
+		if *left < 0 || !m.countDigits(left) {
+			return false
+		}
+	}
+	for _, item := range v.items {
+		if *left < 0 || !item.countDigits(left) {
+			return false
+		}
+	}
+	return *left >= 0
+}
+
+// digits is about how long a number is without its exponent; where the exponent is absurd, it is one more than most.
+func digits(literal string, most int) int {
+	mantissa, exponent, ok := strings.Cut(strings.ToLower(literal), "e")
+	if !ok {
+		return len(mantissa)
+	}
+	n, err := strconv.Atoi(exponent)
+	if n < 0 {
+		n = -n
+	}
+	if err != nil || n > most {
+		return most + 1
+	}
+	return len(mantissa) + n
 }
