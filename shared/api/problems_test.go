@@ -210,3 +210,25 @@ func TestLogLine(t *testing.T) {
 		t.Error("the log holds a token")
 	}
 }
+
+// A page far beyond the end is empty, wherever its offset would have wrapped around.
+func TestAPageFarBeyondTheEnd(t *testing.T) {
+	t.Parallel()
+	c := setup(t)
+	product, _, taskID := c.task()
+	c.want(200, "POST", "/company/tasks/"+taskID+"/transitions", `{"target":"ready","reason":"go","executor_type":"agent","executor_id":"writer"}`)
+	c.want(202, "POST", "/company/tasks/"+taskID+"/runs", nil)
+	routine := c.want(201, "POST", "/company/routines", routineBody(product, nil)).text("id")
+	c.want(200, "POST", "/company/routines/"+routine+"/trigger", nil)
+	for _, list := range []string{"/company/tasks/" + taskID + "/runs", "/company/routines/" + routine + "/runs", "/company/tasks", "/company/wiki", "/company/decisions", "/company/sources", "/company/attention"} {
+		for _, q := range []string{"page=214748365&limit=20", "page=268435457&limit=16", "page=107374184&limit=20", "page=9000000000000000&limit=1000"} {
+			a := c.want(200, "GET", list+"?"+q, nil)
+			if data, ok := a.body["data"].([]any); ok && len(data) > 0 {
+				t.Errorf("%s?%s: %s", list, q, a.raw)
+			}
+		}
+	}
+	if meta := c.want(200, "GET", "/company/tasks/"+taskID+"/runs?page=9000000000000000", nil).body["meta"].(map[string]any); meta["total_count"] != 1.0 {
+		t.Errorf("the total is %v", meta)
+	}
+}

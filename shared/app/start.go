@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,6 +54,9 @@ func (c *Company) start(ctx context.Context, taskID string, s task.Start, revisi
 			return Started{}, err
 		}
 		started, err := c.reserve(ctx, t.Task, ex, s)
+		if errors.Is(err, store.ErrUnknownOutcome) {
+			continue // reading again tells: an attempt that was reserved is answered, not reserved twice
+		}
 		if err != nil || started != nil {
 			return deref(started), err
 		}

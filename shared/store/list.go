@@ -45,6 +45,10 @@ type List[T any] struct {
 
 func (p Page) skip() int { return (p.Number - 1) * p.Limit }
 
+// reaches says that the page begins within so many rows. One beyond the end is never asked for: its offset may be more than
+// the database counts to.
+func (p Page) reaches(total int64) bool { return int64(p.skip()) < total }
+
 // listQuery is a list of one record, rendered into one statement for the rows and one for the total: what differs
 // between lists is written once in the table below, and a test renders every combination for the portability lint.
 type listQuery struct {

@@ -177,10 +177,10 @@ func routineRun(ctx context.Context, q *pgq.Queries, runID string) (r routine.Ru
 // RoutineRuns returns one page of a Routine's firings, newest first, and the number of all.
 func (db *DB) RoutineRuns(ctx context.Context, routineID string, p Page) ([]routine.Run, int64, error) {
 	total, err := db.read().CountRoutineRuns(ctx, routineID)
-	if err != nil || total == 0 {
-		return nil, 0, unavailable(err)
+	if err != nil || !p.reaches(total) {
+		return nil, total, unavailable(err)
 	}
-	rows, err := db.read().RoutineRuns(ctx, pgq.RoutineRunsParams{RoutineID: routineID, Most: int32(p.Limit), Skip: int32((p.Number - 1) * p.Limit)})
+	rows, err := db.read().RoutineRuns(ctx, pgq.RoutineRunsParams{RoutineID: routineID, Most: int32(p.Limit), Skip: int32(p.skip())})
 	if err != nil {
 		return nil, 0, unavailable(err)
 	}

@@ -28,11 +28,11 @@ const ListContent = 64 << 10
 // and the number of all.
 func (db *DB) RunsOfTask(ctx context.Context, taskID string, p Page) ([]task.Run, int64, error) {
 	total, err := db.read().CountRunsOfTask(ctx, taskID)
-	if err != nil || total == 0 {
-		return nil, 0, unavailable(err)
+	if err != nil || !p.reaches(total) {
+		return nil, total, unavailable(err)
 	}
 	rows, err := db.read().RunsOfTask(ctx, pgq.RunsOfTaskParams{
-		TaskID: taskID, MostContent: ListContent, Most: int32(p.Limit), Skip: int32((p.Number - 1) * p.Limit),
+		TaskID: taskID, MostContent: ListContent, Most: int32(p.Limit), Skip: int32(p.skip()),
 	})
 	if err != nil {
 		return nil, 0, unavailable(err)

@@ -88,7 +88,8 @@ const (
 	firstPause = 5 * time.Millisecond
 )
 
-// ErrUnknownOutcome is a COMMIT of which nobody knows whether it happened. Whoever gets it reads by id what is there.
+// ErrUnknownOutcome is a COMMIT of which nobody knows whether it happened. Whoever gets it reads by id what is there; where
+// nobody does, it is KindUnavailable to the caller.
 var ErrUnknownOutcome = errors.New("the outcome of the commit is unknown")
 
 // Transact runs f in one REPEATABLE READ transaction and repeats it after a serialization failure, a deadlock or a
@@ -128,8 +129,7 @@ func (db *DB) once(ctx context.Context, f func(ctx context.Context, tx *Tx) erro
 	if err != nil {
 		return err
 	}
-	// The rollback must reach the server although the caller has gone away.
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	defer rollback(ctx, tx)
 	if err := f(ctx, &Tx{q: pgq.New(tx), tx: tx}); err != nil {
 		return err
 	}
@@ -137,7 +137,21 @@ func (db *DB) once(ctx context.Context, f func(ctx context.Context, tx *Tx) erro
 	if err == nil || errors.Is(err, pgx.ErrTxCommitRollback) || errors.As(err, new(*pgconn.PgError)) {
 		return err // the server answered: the outcome is known
 	}
-	return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	return unknownOutcome(err)
+}
+
+// rollback reaches the server although the caller has gone away, and does not wait for one that answers nothing: pgx ends the
+// connection then.
+func rollback(ctx context.Context, tx pgx.Tx) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxTrying)
+	defer cancel()
+	_ = tx.Rollback(ctx)
+}
+
+func unknownOutcome(err error) error {
+	e := task.Unavailable("outcome_unknown", "The database went away before it said whether the change was made", fmt.Errorf("%w: %w", ErrUnknownOutcome, err))
+	e.Remedy = "Read the record before you ask again: the change may have been made. A creation with an Idempotency-Key may be repeated as it is."
+	return e
 }
 
 // SQLSTATE codes that Transact repeats.
@@ -179,7 +193,7 @@ func conflict(err error) bool {
 
 // unavailable turns failures of the connection into KindUnavailable and leaves everything else alone.
 func unavailable(err error) error {
-	if err == nil || errors.As(err, new(*task.Error)) || errors.Is(err, ErrUnknownOutcome) {
+	if err == nil || errors.As(err, new(*task.Error)) {
 		return err
 	}
 	pe, answered := errors.AsType[*pgconn.PgError](err)
@@ -203,5 +217,5 @@ func (db *DB) Now(ctx context.Context) (now time.Time, err error) {
 
 // connectionLost says that the connection broke under a statement.
 func connectionLost(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, new(*net.OpError))
+	return errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, new(*net.OpError))
 }

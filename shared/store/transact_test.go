@@ -3,9 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -111,95 +109,18 @@ func TestTransactDoesNotNest(t *testing.T) {
 	}
 }
 
-// cutting is a proxy that breaks a connection when it sees a COMMIT: before it reaches the server, or after the server
-// has carried it out.
-type cutting struct {
-	server  string
-	after   bool
-	armed   atomic.Bool
-	commits atomic.Int32
-}
-
-func (c *cutting) serve(l net.Listener) {
-	for {
-		client, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go c.pipe(client)
-	}
-}
-
-func (c *cutting) pipe(client net.Conn) {
-	defer client.Close()
-	server, err := net.Dial("tcp", c.server)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	go func() {
-		_, _ = io.Copy(client, server)
-		client.Close()
-	}()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := client.Read(buf)
-		if err != nil {
-			return
-		}
-		if c.armed.Load() && contains(buf[:n], "commit") {
-			c.commits.Add(1)
-			if c.after {
-				client.Close() // the answer has nowhere to go
-				_, _ = server.Write(buf[:n])
-				time.Sleep(time.Second) // the server reads it before the connection ends
-			}
-			return
-		}
-		if _, err := server.Write(buf[:n]); err != nil {
-			return
-		}
-	}
-}
-
-func contains(b []byte, s string) bool {
-	for i := 0; i+len(s) <= len(b); i++ {
-		if string(b[i:i+len(s)]) == s {
-			return true
-		}
-	}
-	return false
-}
-
 func TestTransactNeverRepeatsAnUnknownCommit(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
 		direct := storetest.Open(t)
-		cfg := direct.Pool().Config().ConnConfig
-		proxy := &cutting{server: net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), after: after}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		go proxy.serve(l)
-		url := "postgres://" + cfg.User + ":" + cfg.Password + "@" + l.Addr().String() + "/" + cfg.Database + "?sslmode=disable"
-		db, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		if _, err := db.Now(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		proxy.armed.Store(true)
+		db, commits := storetest.CutCommits(t, direct, after)
 		p, tries := product("unknown"), 0
-		err = db.Transact(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		err := db.Transact(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			tries++
 			return tx.InsertProduct(ctx, p)
 		})
-		if !errors.Is(err, store.ErrUnknownOutcome) || tries != 1 || proxy.commits.Load() != 1 {
-			t.Fatalf("after=%v: %v, %d tries, %d commits", after, err, tries, proxy.commits.Load())
+		if !errors.Is(err, store.ErrUnknownOutcome) || task.KindOf(err) != task.KindUnavailable || tries != 1 || commits() != 1 {
+			t.Fatalf("after=%v: %v, %d tries, %d commits", after, err, tries, commits())
 		}
 		there := false
 		for end := time.Now().Add(5 * time.Second); there != after && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
