@@ -22,6 +22,8 @@ type Config struct {
 	Log     *slog.Logger
 	Now     func() time.Time // time.Now when nil
 
+	Patience time.Duration // with one request; 28 seconds when 0
+
 	// RequestID names a request where whoever received it has a name for it already; nil or an empty name: a new one.
 	RequestID func(*http.Request) string
 
@@ -60,6 +62,9 @@ type written struct{}
 func New(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Patience == 0 {
+		c.Patience = defaultPatience
 	}
 	s := &server{Config: c, mux: http.NewServeMux(), tools: toolTable(), schemas: mcp.NewSchemaCache()}
 	s.handlers = s.table()

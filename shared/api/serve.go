@@ -29,6 +29,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.Header().Set("X-Request-Id", e.id)
 	e.Header().Set("X-Content-Type-Options", "nosniff")
 	e.Header().Set("Cache-Control", "no-store")
+	r, end := s.limit(e, r)
+	defer end()
 	routed, ok := normalise(r)
 	defer s.finish(e, routed, began)
 	switch {

@@ -110,6 +110,7 @@ func (l *launched) token(tb testing.TB, runID string) string {
 type office struct {
 	t       *testing.T
 	app     *app.Company
+	config  api.Config
 	handler http.Handler
 	log     *bytes.Buffer
 	wakes   *sent
@@ -152,10 +153,11 @@ func setup(t *testing.T) *office {
 		MaxSandboxes: 2, MaxPending: 10, DispatchTimeout: time.Minute, ExecuteTimeout: time.Minute, PublicURL: c.server.URL,
 		Secrets: func(context.Context, []string) (map[string]string, error) { return nil, nil },
 	})
-	c.handler = api.New(api.Config{
+	c.config = api.Config{
 		Company: c.app, Log: log, Blobs: blobs.Handler(),
 		Auth: verifier(t, api.AuthConfig{HS256Secret: testSecret, Audience: testAudience}),
-	})
+	}
+	c.handler = api.New(c.config)
 	return c
 }
 
