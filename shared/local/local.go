@@ -152,10 +152,7 @@ func (c *Company) openStores(ctx context.Context) (err error) {
 	url := c.cfg.DatabaseURL
 	if url == "" {
 		c.cfg.Log.InfoContext(ctx, "starting PostgreSQL; the first time it is downloaded, about 15 MB")
-		c.database, err = embedded.Start(ctx, embedded.Config{
-			Dir: filepath.Join(c.cfg.Data, "postgres"), Durable: !c.cfg.Throwaway,
-			Settings: map[string]string{"shared_buffers": "64MB", "max_connections": "50", "io_method": "sync"},
-		})
+		c.database, err = embedded.Start(ctx, c.postgres(0))
 		if err != nil {
 			return err
 		}
@@ -217,6 +214,9 @@ func (c *Company) run(ctx context.Context, listener net.Listener) {
 	c.group.Go(func() error { return c.sweep(ctx) })
 	c.group.Go(func() error { return c.automate(ctx) })
 	c.group.Go(func() error { return c.clean(ctx) })
+	if c.database != nil {
+		c.group.Go(func() error { return c.keepDatabase(ctx) })
+	}
 }
 
 // Sweep does once what runs every minute: lost wakes are sent again, counters are folded.

@@ -31,12 +31,15 @@ const (
 	// patience bounds each wait for a server: to answer, to recover after a crash, to end.
 	patience = 2 * time.Minute
 	poll     = 10 * time.Millisecond
+	watch    = 500 * time.Millisecond
 )
 
 // Config says which server to start.
 type Config struct {
 	// Dir is the server's folder. It is made when missing.
 	Dir string
+	// Port is where it listens if it can be had, any free port for 0. It has no effect on a server that already runs.
+	Port int
 	// Settings are server settings by name. They have no effect on a server that already runs.
 	Settings map[string]string
 	// Durable data survives the machine. Data that is not durable survives the server, but for the last commits before
@@ -145,6 +148,21 @@ func (s *Server) URL(user, db string) string {
 		RawQuery: "sslmode=disable",
 	}
 	return u.String()
+}
+
+// Ended waits until no process of the server is left, whoever started it, and returns the context's error when that comes
+// first.
+func (s *Server) Ended(ctx context.Context) error {
+	for {
+		if alive, err := s.alive(); err == nil && !alive {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(watch):
+		}
+	}
 }
 
 // Stop ends the server, whoever started it, breaking its connections off, and returns when all its processes are gone.

@@ -29,8 +29,11 @@ func (s *Server) launch(ctx context.Context, cfg Config) error {
 	if err := os.Rename(s.log(), s.log()+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unwritable(s.dir, err)
 	}
-	for range portTries {
-		port, err := freePort()
+	for try := range portTries {
+		port, err := cfg.Port, error(nil)
+		if port == 0 || try > 0 {
+			port, err = freePort()
+		}
 		if err != nil {
 			return fmt.Errorf("no port of 127.0.0.1 can be had, free one or allow this user to listen: %w", err)
 		}
