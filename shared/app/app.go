@@ -54,7 +54,7 @@ type Config struct {
 	Deleter    blob.Deleter      // nil: artifacts are kept
 	Rights     func(ctx context.Context, granted task.Authorization) (Rights, error)
 	Checks     map[string]Check // acceptance checks of the application, by name
-	ReadSource func(ctx context.Context, source company.Source) ([]Evidence, error)
+	ReadSource func(ctx context.Context, source company.Source) ([]company.Document, error)
 	Channels   map[string]Channel // where summaries go, by the name in a Product's metadata
 }
 

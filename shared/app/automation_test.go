@@ -41,15 +41,15 @@ func newAuto(t *testing.T) *auto {
 		defer a.mu.Unlock()
 		return a.rights, a.rightsErr
 	}
-	a.Config.ReadSource = func(_ context.Context, s company.Source) ([]app.Evidence, error) {
+	a.Config.ReadSource = func(_ context.Context, s company.Source) ([]company.Document, error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.readErr != nil {
 			return nil, a.readErr
 		}
-		var out []app.Evidence
+		var out []company.Document
 		for l, h := range a.documents {
-			out = append(out, app.Evidence{Link: l, ContentHash: h})
+			out = append(out, company.Document{Link: l, ContentHash: h})
 		}
 		return out, nil
 	}

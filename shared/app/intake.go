@@ -13,15 +13,6 @@ import (
 	"companyos/shared/task"
 )
 
-// Evidence is one document of a Source as it was read.
-type Evidence struct {
-	Path         string
-	Link         string
-	ContentHash  string // sha256 of the content
-	Content      string
-	SkippedPaths []string // what the reading left out
-}
-
 // Proposal is work that a Routine proposes, with what it rests on.
 type Proposal struct {
 	SourceID     string
@@ -85,8 +76,8 @@ func (p *Proposal) validate() error {
 }
 
 // evidence takes the items that the proposal names from what was read just now.
-func (p *Proposal) evidence(read []Evidence, runID string) ([]json.RawMessage, error) {
-	byLink := map[string]Evidence{}
+func (p *Proposal) evidence(read []company.Document, runID string) ([]json.RawMessage, error) {
+	byLink := map[string]company.Document{}
 	for _, e := range read {
 		byLink[e.Link] = e
 	}
@@ -114,7 +105,7 @@ func (p *Proposal) evidence(read []Evidence, runID string) ([]json.RawMessage, e
 
 // ReadProductSource reads a Source that has to be one of the Product's. KindNotFound otherwise, KindUnavailable where it
 // cannot be read now.
-func (c *Company) ReadProductSource(ctx context.Context, productID, sourceID string) ([]Evidence, error) {
+func (c *Company) ReadProductSource(ctx context.Context, productID, sourceID string) ([]company.Document, error) {
 	if c.Config.ReadSource == nil {
 		return nil, task.Unavailable("sources_unreadable", "Sources cannot be read by this process", nil)
 	}

@@ -83,7 +83,7 @@ func (t *RoutineTools) Sources(ctx context.Context) ([]company.Source, error) {
 }
 
 // ReadSource reads a Source of the Product.
-func (t *RoutineTools) ReadSource(ctx context.Context, sourceID string) ([]Evidence, error) {
+func (t *RoutineTools) ReadSource(ctx context.Context, sourceID string) ([]company.Document, error) {
 	if err := t.allow(ctx, "sources:read"); err != nil {
 		return nil, t.note(ctx, err)
 	}

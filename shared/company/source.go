@@ -120,3 +120,13 @@ func PublicAddress(a netip.Addr) bool {
 	}
 	return !slices.ContainsFunc(notGlobal, func(p netip.Prefix) bool { return p.Contains(a) })
 }
+
+// Document is one file or page of a Source as it was read. Path is within the Source; Link says where it is for people,
+// and stays when the content changes.
+type Document struct {
+	Path         string
+	Link         string
+	ContentHash  string // SHA-256 of the content, hexadecimal
+	Content      string
+	SkippedPaths []string // what the reading left out, the same for all of its documents
+}

@@ -15,7 +15,7 @@ type Automation struct {
 	TickCron   string // in UTC; empty: nothing is accepted or started without a person, until Tick is called
 	Retention  routine.Retention
 	Checks     map[string]app.Check
-	ReadSource func(ctx context.Context, source company.Source) ([]app.Evidence, error)
+	ReadSource func(ctx context.Context, source company.Source) ([]company.Document, error)
 	Channels   map[string]app.Channel
 }
 

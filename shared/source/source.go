@@ -62,22 +62,12 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Item is one file or page. Path is within the Source; Link says where it is for people, and stays when the content
-// changes.
-type Item struct {
-	Path         string
-	Link         string
-	ContentHash  string // SHA-256 of the content, hexadecimal
-	Content      string
-	SkippedPaths []string // what the reading left out, the same for all of its items
-}
-
 // maxSkipped bounds how many paths a reading names that it left out.
 const maxSkipped = 100
 
 // Read reads a Source. Errors: KindInvalid for a Source that cannot be read as it is, KindUnavailable for one that cannot
 // be read now.
-func (r *Reader) Read(ctx context.Context, s company.Source) ([]Item, error) {
+func (r *Reader) Read(ctx context.Context, s company.Source) ([]company.Document, error) {
 	c := collection{limits: r.Limits.orDefault()}
 	r, err := r.absolute()
 	if err != nil {
@@ -151,7 +141,7 @@ func (c config) wants(path string) bool {
 // collection is what a reading has so far.
 type collection struct {
 	limits  Limits
-	items   []Item
+	items   []company.Document
 	bytes   int64
 	skipped []string
 }
@@ -182,10 +172,10 @@ func (c *collection) add(path, link string, content []byte) {
 	}
 	sum := sha256.Sum256(content)
 	c.bytes += int64(len(content))
-	c.items = append(c.items, Item{Path: path, Link: link, ContentHash: hex.EncodeToString(sum[:]), Content: string(content)})
+	c.items = append(c.items, company.Document{Path: path, Link: link, ContentHash: hex.EncodeToString(sum[:]), Content: string(content)})
 }
 
-func (c *collection) done() ([]Item, error) {
+func (c *collection) done() ([]company.Document, error) {
 	if len(c.items) == 0 {
 		return nil, unreadable("The Source holds no text that can be read")
 	}

@@ -70,7 +70,7 @@ func website(reference string, paths ...string) company.Source {
 	return s
 }
 
-func text(items []Item) string {
+func text(items []company.Document) string {
 	var b strings.Builder
 	for _, i := range items {
 		fmt.Fprintf(&b, "%s %s %q\n", i.Path, i.Link, i.Content)
