@@ -26,14 +26,6 @@ const (
 	ReasonInternal     Reason = "internal"
 )
 
-// Reasons lists all reasons.
-func Reasons() []Reason {
-	return []Reason{
-		ReasonReported, ReasonRefused, ReasonFenced, ReasonNoToken, ReasonTokenRefused, ReasonUnclaimed, ReasonUnreported,
-		ReasonInterrupted, ReasonInternal,
-	}
-}
-
 // Exit is how a supervisor ended.
 type Exit struct {
 	Reason Reason

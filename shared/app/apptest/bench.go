@@ -276,11 +276,3 @@ func (b *Bench) Warm(connections int) {
 	}
 	all.Wait()
 }
-
-// DBClock is the database's clock.
-func (b *Bench) DBClock() time.Time {
-	b.T.Helper()
-	now, err := b.DB.Now(b.T.Context())
-	b.must(err)
-	return now
-}
