@@ -17,7 +17,10 @@ import (
 type Job struct {
 	Run      task.Run
 	Executor executor.Executor
+	Agents   map[string]executor.Executor // of a team: its leader and members by id, as the registry is now
 	Input    []byte
+	Earlier  func(ctx context.Context) (Conversation, error) // reads what the Task's session holds
+	Secrets  func(ctx context.Context, names []string) (map[string]string, error)
 	Routine  *RoutineTools // of a Routine's run; nil for a Task's
 }
 
@@ -95,7 +98,8 @@ func (c *Company) work(ctx context.Context, run *task.Run, worker string, work R
 
 // attempt does the work itself, within the run limit and until a cancel.
 func (c *Company) attempt(ctx context.Context, run *task.Run, work Runner) task.Outcome {
-	ex, _ := c.Executors.Registry().Lookup(run.ExecutorType, run.ExecutorID)
+	registry := c.Executors.Registry()
+	ex, _ := registry.Lookup(run.ExecutorType, run.ExecutorID)
 	input, err := c.readBlob(ctx, run.InputKey, maxInput)
 	if err != nil {
 		return task.OutcomeOf(task.EndInternal, "The input of the run could not be read.")
@@ -104,16 +108,26 @@ func (c *Company) attempt(ctx context.Context, run *task.Run, work Runner) task.
 	working, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	var watching sync.WaitGroup
 	watching.Go(func() { c.watchCancel(working, run.ID, cancel) })
-	outcome := guarded(working, work, Job{Run: *run, Executor: ex, Input: input})
+	outcome := guarded(working, work, Job{
+		Run: *run, Executor: ex, Agents: registry.AgentsOf(ex), Input: input, Secrets: c.Secrets,
+		Earlier: func(ctx context.Context) (Conversation, error) { return c.earlier(ctx, run) },
+	})
 	passed := errors.Is(context.Cause(working), errLimit)
 	cancel()
 	watching.Wait()
 	if passed && outcome.State != task.StateCompleted {
-		return task.OutcomeOf(task.EndRunTimeout, fmt.Sprintf("The run limit of %s passed.", limit))
+		return timedOut(outcome, limit)
 	}
 	outcome.Content = cutContent(clean(outcome.Content))
 	outcome.Ended.Message = clean(outcome.Ended.Message)
 	return outcome
+}
+
+// timedOut is the outcome of work that its limit ended; what it used counts all the same.
+func timedOut(o task.Outcome, limit time.Duration) task.Outcome {
+	out := task.OutcomeOf(task.EndRunTimeout, fmt.Sprintf("The run limit of %s passed.", limit))
+	out.Usage = o.Usage
+	return out
 }
 
 // watchCancel ends the work when the run is cancelled, or settled by somebody else.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -115,10 +114,11 @@ func (c *Company) attemptRoutine(ctx context.Context, r *routine.Routine, run *r
 			ID: run.RunID, TaskID: run.RunID, ProductID: run.ProductID, Attempt: 1, SessionID: run.SessionID, UserID: run.UserID,
 			StartedBy: run.UserID, ExecutorType: ex.Kind, ExecutorID: ex.ID, State: task.StateRunning, CreatedAt: run.TriggeredAt,
 		},
-		Executor: ex, Input: input, Routine: tools,
+		Executor: ex, Agents: c.Executors.Registry().AgentsOf(ex), Input: input, Routine: tools, Secrets: c.Secrets,
+		Earlier: func(context.Context) (Conversation, error) { return Conversation{}, nil }, // each firing is a session of its own
 	})
 	if errors.Is(context.Cause(working), errLimit) && outcome.State != task.StateCompleted {
-		return task.OutcomeOf(task.EndRunTimeout, fmt.Sprintf("The run limit of %s passed.", limit)), nil
+		return timedOut(outcome, limit), nil
 	}
 	outcome.Content, outcome.Ended.Message = cutContent(clean(outcome.Content)), clean(outcome.Ended.Message)
 	return outcome, nil

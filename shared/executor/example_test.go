@@ -54,6 +54,7 @@ func TestExampleFile(t *testing.T) {
 		{task.ExecutorAgent, "engineer", "Engineer", executor.HarnessClaude, true, false},
 		{task.ExecutorAgent, "reviewer", "reviewer", executor.HarnessCodex, true, false},
 		{task.ExecutorAgent, "writer", "writer", executor.HarnessModel, false, false},
+		{task.ExecutorAgent, "editor", "editor", executor.HarnessModel, false, false},
 		{task.ExecutorAgent, "rehearsal", "rehearsal", executor.HarnessFixture, true, true},
 		{task.ExecutorTeam, "review-team", "Review", executor.HarnessTeam, false, false},
 		{task.ExecutorWorkflow, "release-notes", "release-notes", executor.HarnessWorkflow, false, true},
@@ -100,7 +101,7 @@ func TestExampleFile(t *testing.T) {
 	}
 	team, _ := r.Team("review-team")
 	workflow, _ := r.Workflow("release-notes")
-	if diff := cmp.Diff([]any{"engineer", []string{"writer"}, []string{"collect", "write"}}, []any{team.Leader, team.Members, workflow.Steps}); diff != "" {
+	if diff := cmp.Diff([]any{"editor", []string{"writer"}, []string{"collect", "write"}}, []any{team.Leader, team.Members, workflow.Steps}); diff != "" {
 		t.Error(diff)
 	}
 	if len(r.Revision()) != 64 {

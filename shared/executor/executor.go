@@ -52,7 +52,8 @@ type Executor struct {
 	NoDatabase     bool   // keeps no runs
 	DatabaseID     string // where its runs are kept; empty is the company's own database
 
-	available []Harness // what this deployment runs; the registry sets it
+	available []Harness  // what this deployment runs; the registry sets it
+	problem   *RuleError // why it can run nowhere; the registry sets it
 }
 
 // Repository is what a sandboxed executor works on.
@@ -81,9 +82,15 @@ func (e Executor) HasSecret(name string) bool {
 }
 
 // Runnable says, as a *RuleError, why the executor cannot be used in this deployment yet: its harness is not among
-// those that the process was built with. A remote executor runs on its own; CheckStart refuses it.
+// those that the process was built with, or it is a team that cannot work together. A remote executor runs on its own; CheckStart refuses it.
 func (e Executor) Runnable() error {
-	if e.Remote || slices.Contains(e.available, e.Harness) {
+	if e.Remote {
+		return nil
+	}
+	if e.problem != nil {
+		return e.problem
+	}
+	if slices.Contains(e.available, e.Harness) {
 		return nil
 	}
 	names := make([]string, len(e.available))

@@ -101,7 +101,7 @@ func (p *parser) identity(f fields, kind task.ExecutorKind) (e Executor, what st
 }
 
 func (p *parser) agent(n *yaml.Node) {
-	f, ok := p.mapping(n, "an agent", "id", "name", "harness", "model", "instructions", "repository", "sandbox", "fixture")
+	f, ok := p.mapping(n, "an agent", "id", "name", "harness", "model", "instructions", "repository", "sandbox", "limits", "fixture")
 	if !ok {
 		return
 	}
@@ -120,8 +120,14 @@ func (p *parser) agent(n *yaml.Node) {
 	}
 	if sandbox := f.values["sandbox"]; sandbox != nil {
 		e.Sandbox, e.Limits = p.sandbox(sandbox, what, e)
+		if limits := f.values["limits"]; limits != nil {
+			p.fail(limits, "move them into the sandbox", "%s has a sandbox and limits beside it", what)
+		}
 	} else {
-		e.Limits = PlainLimits()
+		var budget *yaml.Node
+		if e.Limits, budget = p.plainLimits(f.values["limits"], what); budget != nil {
+			e.Limits.BudgetUSD = p.budget(budget, what, e.Model, e.Price != nil)
+		}
 	}
 	p.combination(f, what, e)
 	if script := f.values["fixture"]; script != nil {

@@ -54,12 +54,17 @@ func empty(n *yaml.Node) bool {
 
 // team reads a team. Its references are checked by what it returns, when all agents are known.
 func (p *parser) team(n *yaml.Node) (references func()) {
-	f, ok := p.mapping(n, "a team", "id", "name", "leader", "members")
+	f, ok := p.mapping(n, "a team", "id", "name", "leader", "members", "limits")
 	if !ok {
 		return func() {}
 	}
 	e, what := p.identity(f, task.ExecutorTeam)
-	e.Harness, e.Limits = HarnessTeam, PlainLimits()
+	e.Harness = HarnessTeam
+	var budget *yaml.Node
+	e.Limits, budget = p.plainLimits(f.values["limits"], what)
+	if budget != nil {
+		e.Limits.BudgetUSD = p.usd(budget, what)
+	}
 	leader := f.values["leader"]
 	if leader == nil {
 		p.fail(f.at, "add leader: with the id of an agent", "%s has no leader", what)
@@ -72,6 +77,9 @@ func (p *parser) team(n *yaml.Node) (references func()) {
 	e.Members = texts(members)
 	p.executors = append(p.executors, e)
 	return func() {
+		if budget != nil {
+			p.teamBudget(budget, what, e)
+		}
 		if e.Leader != "" && p.at["agent "+e.Leader] == nil {
 			p.fail(leader, "use the id of an agent of this file", "leader %q of %s is not an agent", e.Leader, what)
 		}
@@ -82,6 +90,18 @@ func (p *parser) team(n *yaml.Node) (references func()) {
 			case m.text == e.Leader:
 				p.fail(m.at, "remove it from members", "%q leads %s and is its member too", m.text, what)
 			}
+		}
+	}
+}
+
+// teamBudget wants a price for the model of each agent: otherwise the budget could not be kept.
+func (p *parser) teamBudget(at *yaml.Node, what string, team Executor) {
+	for _, agent := range p.executors {
+		if agent.Kind != task.ExecutorAgent || agent.Model == "" || agent.Price != nil {
+			continue
+		}
+		if agent.ID == team.Leader || slices.Contains(team.Members, agent.ID) {
+			p.fail(at, noPriceRemedy, "%s has a budget and prices.yaml has no price for model %q of its agent %s", what, agent.Model, agent.ID)
 		}
 	}
 }

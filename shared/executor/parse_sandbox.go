@@ -184,18 +184,45 @@ func (p *parser) output(n *yaml.Node, what string, value *int64) {
 	p.fail(n, remedy, "%s %s", what, rule)
 }
 
-func (p *parser) budget(n *yaml.Node, what, model string, priced bool) float64 {
+// usd reads the amount of a budget, 0 for one that was reported.
+func (p *parser) usd(n *yaml.Node, what string) float64 {
 	usd, ok := p.amount(n, "limits.budget_usd of "+what)
-	switch {
-	case !ok:
+	if !ok {
 		return 0
-	case usd == 0 || usd > mostBudget:
+	}
+	if usd == 0 || usd > mostBudget {
 		p.fail(n, fmt.Sprintf("give an amount above 0 and up to %d, or remove the key", mostBudget), "limits.budget_usd of %s is out of bounds", what)
 		return 0
+	}
+	return usd
+}
+
+const noPriceRemedy = "add the model's prices to the file that -prices or COMPANY_PRICES names, or remove the budget"
+
+// budget reads the budget of an agent, which takes a model with a price.
+func (p *parser) budget(n *yaml.Node, what, model string, priced bool) float64 {
+	usd := p.usd(n, what)
+	switch {
+	case usd == 0:
 	case model == "":
 		p.fail(n, "name a model that prices.yaml knows, or remove the budget", "%s has a budget and no model", what)
 	case !priced:
-		p.fail(n, "add the model's prices to prices.yaml, or remove the budget", "%s has a budget and prices.yaml has no price for model %q", what, model)
+		p.fail(n, noPriceRemedy, "%s has a budget and prices.yaml has no price for model %q", what, model)
 	}
 	return usd
+}
+
+// plainLimits reads the limits of what runs without a sandbox, and where its budget stands, nil for none.
+func (p *parser) plainLimits(n *yaml.Node, what string) (Limits, *yaml.Node) {
+	l := PlainLimits()
+	if n == nil || isNull(n) {
+		return l, nil
+	}
+	f, ok := p.mapping(n, "limits of "+what, "run", "budget_usd", "output")
+	if !ok {
+		return l, nil
+	}
+	p.duration(f.values["run"], "limits.run of "+what, &l.Run, PlainRunLimit)
+	p.output(f.values["output"], "limits.output of "+what, &l.Output)
+	return l, f.values["budget_usd"]
 }

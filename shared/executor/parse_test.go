@@ -129,10 +129,23 @@ func TestProblems(t *testing.T) {
 		"budget NaN":        {claude("sandbox: {secrets: [ANTHROPIC_API_KEY], limits: {budget_usd: .nan}}"), []problem{{5, "not an amount", "without a currency"}}},
 		"budget negative":   {claude("sandbox: {secrets: [ANTHROPIC_API_KEY], limits: {budget_usd: -1}}"), []problem{{5, "not an amount", "without a currency"}}},
 		"budget zero":       {claude("sandbox: {secrets: [ANTHROPIC_API_KEY], limits: {budget_usd: 0}}"), []problem{{5, "out of bounds", "above 0"}}},
-		"budget, no model":  {agent("sandbox: {limits: {budget_usd: 1}}"), []problem{{4, "a budget and no model", "name a model"}}},
+		"plain limits": {
+			agent("limits: {run: 15m, idle: 1m, output: 1}"),
+			[]problem{{4, "limits.run", "1s to 14m"}, {4, `unknown key "idle"`, "run"}, {4, "limits.output", "10MiB"}},
+		},
+		"plain budget, no price": {
+			"agents:\n  - {id: a, harness: model, model: unheard-of, limits: {budget_usd: 5}}\n",
+			[]problem{{2, `no price for model "unheard-of"`, "COMPANY_PRICES"}},
+		},
+		"team budget, no price": {
+			"agents:\n  - {id: a, harness: model, model: unheard-of}\n  - {id: b, harness: fixture}\nteams:\n  - {id: t, leader: b, members: [a], limits: {budget_usd: 5}}\n",
+			[]problem{{5, `no price for model "unheard-of" of its agent a`, "COMPANY_PRICES"}},
+		},
+		"limits beside a sandbox": {agent("sandbox:", "limits: {run: 1m}"), []problem{{5, "a sandbox and limits beside it", "into the sandbox"}}},
+		"budget, no model":        {agent("sandbox: {limits: {budget_usd: 1}}"), []problem{{4, "a budget and no model", "name a model"}}},
 		"budget, no price": {
 			"agents:\n  - id: a\n    harness: claude\n    model: unheard-of\n    sandbox:\n      secrets: [ANTHROPIC_API_KEY]\n      limits:\n        budget_usd: 5\n",
-			[]problem{{8, `no price for model "unheard-of"`, "prices.yaml"}},
+			[]problem{{8, `no price for model "unheard-of"`, "COMPANY_PRICES"}},
 		},
 
 		"team, no leader":        {agent() + "teams:\n  - {id: t, members: [a]}\n", []problem{{5, `team "t" has no leader`, "id of an agent"}}},

@@ -30,6 +30,9 @@ func NewRegistry(available []Harness, executors ...Executor) (*Registry, error) 
 			return nil, err
 		}
 	}
+	for i := range r.executors {
+		r.executors[i].problem = r.teamProblem(&r.executors[i])
+	}
 	return r, nil
 }
 
@@ -96,6 +99,43 @@ func (r *Registry) Workflow(id string) (Executor, bool) { return r.Lookup(task.E
 
 // All returns all executors: agents, teams, workflows, each in the order of the file.
 func (r *Registry) All() []Executor { return slices.Clone(r.executors) }
+
+// AgentsOf returns the agents of a team by id: its leader and its members. It is empty for everything else.
+func (r *Registry) AgentsOf(e Executor) map[string]Executor {
+	agents := map[string]Executor{}
+	if e.Kind != task.ExecutorTeam {
+		return agents
+	}
+	for _, id := range append([]string{e.Leader}, e.Members...) {
+		if agent, ok := r.Agent(id); ok {
+			agents[id] = agent
+		}
+	}
+	return agents
+}
+
+// teamProblem says why a team cannot run whatever the deployment is: its agents have to do without a sandbox, as a team does.
+func (r *Registry) teamProblem(e *Executor) *RuleError {
+	if e.Harness != HarnessTeam {
+		return nil
+	}
+	for _, id := range append([]string{e.Leader}, e.Members...) {
+		agent, ok := r.Agent(id)
+		switch {
+		case !ok:
+			return &RuleError{
+				Detail: fmt.Sprintf("The team %s cannot run: its agent %s is not registered", e.ID, id),
+				Code:   "team_agent_missing", Remedy: "Register the agent, or change the team.",
+			}
+		case agent.Harness != HarnessModel && agent.Harness != HarnessFixture || agent.Sandboxed():
+			return &RuleError{
+				Detail: fmt.Sprintf("The team %s cannot run: its agent %s works in a sandbox", e.ID, id),
+				Code:   "team_agent_sandboxed", Remedy: "Make a team of agents without a sandbox, with harness model or fixture.",
+			}
+		}
+	}
+	return nil
+}
 
 // Revision is the SHA-256 of the file in hex, empty for a registry without a file.
 func (r *Registry) Revision() string { return r.revision }

@@ -113,3 +113,38 @@ func TestRegistryIsImmutable(t *testing.T) {
 		t.Error("an id was taken twice")
 	}
 }
+
+// TestTeamsThatCannotRun: a team's agents work without a sandbox, because it does.
+func TestTeamsThatCannotRun(t *testing.T) {
+	t.Parallel()
+	agent := func(id string, h executor.Harness, sandbox *executor.Sandbox) executor.Executor {
+		return executor.Executor{Kind: task.ExecutorAgent, ID: id, Harness: h, Sandbox: sandbox}
+	}
+	for name, c := range map[string]struct {
+		member executor.Executor
+		want   string
+	}{
+		"good":      {agent("b", executor.HarnessModel, nil), ""},
+		"a fixture": {agent("b", executor.HarnessFixture, nil), ""},
+		"a sandbox": {agent("b", executor.HarnessFixture, &executor.Sandbox{}), "The team t cannot run: its agent b works in a sandbox"},
+		"claude":    {agent("b", executor.HarnessClaude, &executor.Sandbox{}), "The team t cannot run: its agent b works in a sandbox"},
+		"missing":   {agent("c", executor.HarnessModel, nil), "The team t cannot run: its agent b is not registered"},
+	} {
+		r, err := executor.NewRegistry([]executor.Harness{executor.HarnessTeam}, agent("a", executor.HarnessModel, nil), c.member,
+			executor.Executor{Kind: task.ExecutorTeam, ID: "t", Leader: "a", Members: []string{"b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		team, _ := r.Team("t")
+		got := ""
+		if err := executor.CheckStart(team); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if n := len(r.AgentsOf(team)); c.want == "" && n != 2 {
+			t.Errorf("%s: %d agents", name, n)
+		}
+	}
+}

@@ -46,7 +46,9 @@ func Finish(t Task, r Run, worker string, o Outcome, now time.Time) (_ Task, _ R
 	case StateRunning:
 		t, r = Settle(t, r, o, SourceMatch{}, now)
 	case StateCancelling:
-		t, r = Settle(t, r, cancelled(r), SourceMatch{}, now)
+		end := cancelled(r)
+		end.Usage = o.Usage // what was used until then is paid
+		t, r = Settle(t, r, end, SourceMatch{}, now)
 	case StatePending, StateLaunching, StateCompleted, StateError, StateCancelled:
 		return t, r, false
 	}
