@@ -5,10 +5,11 @@ source "$(dirname "$0")/../infra/tool.sh"
 
 work=$(mktemp -d)
 holder='' server=''
+image=lambda-emulator-$$ # a name of its own: the SAM CLI keeps what it builds on an image by name
 cleanup() {
   [ -z "$server" ] || kill "$server" 2>/dev/null || true
   [ -z "$holder" ] || { kill -INT "$holder" 2>/dev/null && wait "$holder"; } || true
-  docker rmi -f lambda-provided-local:emulator >/dev/null 2>&1 || true
+  docker images --quiet "$image" | sort -u | xargs -r docker rmi -f >/dev/null 2>&1 || true
   rm -rf "$work"
 }
 trap cleanup EXIT
@@ -26,18 +27,18 @@ source "$work/place"
 
 # The emulator's address goes into the image, for the SAM CLI passes only variables that the template names.
 container=$(docker create lambda-provided-local:al2023 none)
-docker commit --change "ENV AWS_ENDPOINT_URL=$AWS_ENDPOINT_URL" "$container" lambda-provided-local:emulator >/dev/null
+docker commit --change "ENV AWS_ENDPOINT_URL=$AWS_ENDPOINT_URL" "$container" "$image:al2023" >/dev/null
 docker rm "$container" >/dev/null
 
 export AWS_ACCESS_KEY_ID=company-emulator AWS_SECRET_ACCESS_KEY=company-emulator AWS_EC2_METADATA_DISABLED=true SAM_CLI_TELEMETRY=0
-options=(--config-file "$root/samconfig.toml" --template "$TEMPLATE" --env-vars "$VARIABLES" --region us-east-1 --skip-pull-image --invoke-image lambda-provided-local:emulator)
+options=(--config-file "$root/samconfig.toml" --template "$TEMPLATE" --env-vars "$VARIABLES" --region us-east-1 --skip-pull-image --invoke-image "$image:al2023")
 bucket=$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["api"]["COMPANY_ARTIFACTS_BUCKET"])' "$VARIABLES")
 
 passed=0
 # invoke FUNCTION EVENT WANT: the answer matches the extended regular expression.
 invoke() {
   local answer
-  sed "s|Bearer TOKEN|Bearer $TOKEN|; s|RESPONSE_URL|$AWS_ENDPOINT_URL/$bucket/answer|" "$root/events/$2" >"$work/event.json"
+  sed "s|Bearer TOKEN|Bearer $LOCAL_TOKEN|; s|RESPONSE_URL|$AWS_ENDPOINT_URL/$bucket/answer|" "$root/events/$2" >"$work/event.json"
   if ! answer=$("$sam" local invoke "$1" "${options[@]}" -e "$work/event.json" 2>"$work/log"); then
     tail -20 "$work/log" >&2
     return 1
@@ -81,6 +82,6 @@ answers() {
 }
 answers /openapi.json 200
 answers /company/products 401
-answers /company/products 200 "Authorization: Bearer $TOKEN"
+answers /company/products 200 "Authorization: Bearer $LOCAL_TOKEN"
 
 echo "$passed passed, 0 failed"

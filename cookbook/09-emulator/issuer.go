@@ -22,12 +22,13 @@ type issuer struct {
 	server *http.Server
 }
 
-func startIssuer() (*issuer, error) {
+// startIssuer serves on an address of this machine.
+func startIssuer(address string) (*issuer, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		return nil, err
 	}

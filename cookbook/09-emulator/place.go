@@ -48,7 +48,7 @@ func settle(ctx context.Context, t tools) (p *place, err error) {
 	if p.rows, err = forward(t.bridge, net.JoinHostPort("127.0.0.1", strconv.Itoa(p.database.Port))); err != nil {
 		return p, err
 	}
-	if p.issuer, err = startIssuer(); err != nil {
+	if p.issuer, err = startIssuer("127.0.0.1"); err != nil {
 		return p, err
 	}
 	if err := p.serveRepository(); err != nil {
