@@ -34,11 +34,10 @@ type Config struct {
 // server is the handler of all routes.
 type server struct {
 	Config
-	mux      *http.ServeMux
-	methods  []string // all that the table has
-	handlers map[string]handler
-	tools    []tool // for agents
-	schemas  *mcp.SchemaCache
+	mux     *http.ServeMux
+	methods []string // all that the table has
+	tools   []tool   // for agents
+	schemas *mcp.SchemaCache
 }
 
 // request is a checked request: authenticated, its query and size right.
@@ -46,6 +45,7 @@ type request struct {
 	*http.Request
 	id     string
 	route  *wire.Route
+	handle handler
 	caller task.Caller // of a person's route
 	token  string      // of a sandbox's route
 	query  wire.Query
@@ -58,7 +58,7 @@ type handler func(ctx context.Context, w http.ResponseWriter, r *request) (any, 
 // written is what a handler returns that wrote its own answer.
 type written struct{}
 
-// New builds the server.
+// New builds the server. It panics where the table of routes and the one of handlers name different routes.
 func New(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -67,15 +67,23 @@ func New(c Config) http.Handler {
 		c.Patience = defaultPatience
 	}
 	s := &server{Config: c, mux: http.NewServeMux(), tools: toolTable(), schemas: mcp.NewSchemaCache()}
-	s.handlers = s.table()
+	handlers := s.table()
 	seen := map[string]bool{}
 	for i := range wire.Routes {
 		route := &wire.Routes[i]
-		s.mux.HandleFunc(route.Method+" "+route.Pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
+		handle, ok := handlers[route.Name]
+		if !ok {
+			panic("the route " + route.Name + " has no handler")
+		}
+		delete(handlers, route.Name)
+		s.mux.HandleFunc(route.Method+" "+route.Pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route, handle) })
 		if !seen[route.Method] {
 			seen[route.Method] = true
 			s.methods = append(s.methods, route.Method)
 		}
+	}
+	for name := range handlers {
+		panic("the handler " + name + " has no route")
 	}
 	if c.Blobs != nil {
 		s.mux.Handle("/sandbox/blobs/", c.Blobs)
@@ -84,8 +92,7 @@ func New(c Config) http.Handler {
 	return s
 }
 
-// table binds the routes of shared/wire to their handlers. A route that is missing here answers 501 after its checks; a
-// test lists which those are.
+// table binds the routes of shared/wire to their handlers.
 func (s *server) table() map[string]handler {
 	return map[string]handler{
 		"openapi": s.openapi,
@@ -173,14 +180,4 @@ func with[T any](h func(ctx context.Context, r *request, in T) (any, error)) han
 		}
 		return h(ctx, r, in)
 	}
-}
-
-// notBuilt answers a route that this version only checks.
-func notBuilt(_ context.Context, _ http.ResponseWriter, r *request) (any, error) {
-	if r.route.Body != nil {
-		if fields := r.route.Body.Refusals(r.body); fields != nil {
-			return nil, &invalid{fields}
-		}
-	}
-	return nil, errNotBuilt
 }

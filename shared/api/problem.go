@@ -86,9 +86,6 @@ func explain(err error) (status int, p problem) {
 	if bad, ok := errors.AsType[*invalid](err); ok {
 		return http.StatusUnprocessableEntity, problem{Detail: bad.fields, Code: codeInvalidRequest, Remedy: "Change the fields that detail names."}
 	}
-	if errors.Is(err, errNotBuilt) {
-		return http.StatusNotImplemented, problem{Detail: "Not Implemented", Code: "not_implemented", Remedy: "This version does not have the operation yet; see /docs."}
-	}
 	e, ok := errors.AsType[*task.Error](err)
 	if !ok && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		e, ok = task.Unavailable("too_slow", "The request took too long", err), true

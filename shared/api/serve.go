@@ -18,9 +18,6 @@ import (
 	"companyos/shared/wire"
 )
 
-// errNotBuilt is the end of a route without a handler.
-var errNotBuilt = errors.New("this version does not have the operation")
-
 // ServeHTTP puts what is the same for all routes around them: a name for the request, its path as routes have it, one
 // line of log, and an answer even after a panic.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -111,10 +108,10 @@ func (s *server) finish(e *exchange, r *http.Request, began time.Time) {
 }
 
 // serve makes a route's checks in the contract's order and calls its handler.
-func (s *server) serve(w http.ResponseWriter, r *http.Request, route *wire.Route) {
+func (s *server) serve(w http.ResponseWriter, r *http.Request, route *wire.Route, handle handler) {
 	e := w.(*exchange)
 	e.route = route.Name
-	checked := &request{Request: r, id: e.id, route: route}
+	checked := &request{Request: r, id: e.id, route: route, handle: handle}
 	answer, err := s.answer(r.Context(), e, checked)
 	e.user = checked.caller.ID
 	if err != nil {
@@ -146,11 +143,7 @@ func (s *server) answer(ctx context.Context, e *exchange, r *request) (any, erro
 		return nil, &invalid{fields}
 	}
 	r.dropImpossibleIDs()
-	h, ok := s.handlers[r.route.Name]
-	if !ok {
-		h = notBuilt
-	}
-	return h(ctx, e, r)
+	return r.handle(ctx, e, r)
 }
 
 // dropImpossibleIDs empties the ids that no record can have because no database holds such text; an empty id has no
