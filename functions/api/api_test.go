@@ -77,7 +77,7 @@ func TestWhatIsAwayIsAnsweredInTime(t *testing.T) {
 }
 
 // The whole way of a start through the function's own clients and its one connection.
-func TestAStartReachesQueueAndBucket(t *testing.T) { //nolint:paralleltest // the environment names the emulator
+func TestAStartReachesQueueAndBucket(t *testing.T) { // the environment names the emulator
 	server := kumo.NewServer()
 	t.Cleanup(server.Close)
 	for name, value := range map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"} {

@@ -61,7 +61,7 @@ func ask(v *api.Verifier, headers ...string) (task.Caller, error) {
 }
 
 func detailOf(err error) string {
-	if e, ok := err.(*task.Error); ok { //nolint:errorlint // the verifier returns it as it is
+	if e, ok := err.(*task.Error); ok {
 		return e.Detail
 	}
 	return ""

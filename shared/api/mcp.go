@@ -114,7 +114,7 @@ func define[In any](name string, u use, scopes []string, forRuns bool, does stri
 				return nil, nil, a.toolError(ctx, name, err)
 			}
 			if len(raw) > maxToolAnswer {
-				return nil, nil, errors.New("The answer is too large; ask for less with limit") //nolint:staticcheck // a sentence for the agent
+				return nil, nil, errors.New("The answer is too large; ask for less with limit") // a sentence for the agent
 			}
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}, StructuredContent: json.RawMessage(raw)}, nil, nil
 		})

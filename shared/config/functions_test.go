@@ -26,7 +26,7 @@ func company(more map[string]string) map[string]string {
 }
 
 // Every missing name is in one message.
-func TestMissingSettingsAreNamedTogether(t *testing.T) { //nolint:paralleltest // the environment
+func TestMissingSettingsAreNamedTogether(t *testing.T) { // the environment
 	all := "COMPANY_DSQL_ENDPOINT or COMPANY_DATABASE_SECRET or COMPANY_DATABASE_URL, COMPANY_EXECUTORS, COMPANY_ATTEMPTS_QUEUE_URL, COMPANY_WORK_QUEUE_URL, COMPANY_ARTIFACTS_BUCKET"
 	for name, tt := range map[string]struct {
 		read func() error
@@ -44,7 +44,7 @@ func TestMissingSettingsAreNamedTogether(t *testing.T) { //nolint:paralleltest /
 	}
 }
 
-func TestReadDispatch(t *testing.T) { //nolint:paralleltest // the environment
+func TestReadDispatch(t *testing.T) { // the environment
 	setenv(t, company(map[string]string{
 		"COMPANY_CLUSTER": "c", "COMPANY_TASK_DEFINITION": "t:1", "COMPANY_SUBNETS": "subnet-a, subnet-b,", "COMPANY_SECURITY_GROUPS": "sg-1",
 		"COMPANY_PUBLIC_URL": "https://company.example/", "COMPANY_ASSIGN_PUBLIC_IP": "false", "COMPANY_CAPACITY_PROVIDER": "FARGATE_SPOT",
@@ -65,7 +65,7 @@ func TestReadDispatch(t *testing.T) { //nolint:paralleltest // the environment
 
 func TestWrongSettingsAreRefused(t *testing.T) {
 	for name, value := range map[string]string{"COMPANY_CAPACITY_PROVIDER": "EC2", "COMPANY_MAX_SANDBOXES": "0", "COMPANY_MAX_PENDING": "many", "COMPANY_ASSIGN_PUBLIC_IP": "perhaps"} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // the environment
+		t.Run(name, func(t *testing.T) { // the environment
 			setenv(t, company(map[string]string{"COMPANY_CLUSTER": "c", "COMPANY_TASK_DEFINITION": "t:1", "COMPANY_SUBNETS": "s", "COMPANY_SECURITY_GROUPS": "g", "COMPANY_PUBLIC_URL": "https://x"}))
 			t.Setenv(name, value)
 			if _, err := ReadDispatch(); err == nil || !strings.Contains(strings.ToUpper(strings.ReplaceAll(err.Error(), "-", "_")), strings.TrimPrefix(name, "COMPANY_")) {

@@ -7,7 +7,7 @@ import (
 )
 
 // Problem is an answer that is not a success, as a client sees it.
-type Problem struct { //nolint:errname // its name in the API
+type Problem struct { // its name in the API
 	Status     int
 	Detail     string        // the contract's text; for a list of broken fields their messages
 	Code       string        // stable, machine-readable

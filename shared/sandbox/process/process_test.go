@@ -39,7 +39,7 @@ func launcher(t *testing.T, dir string) *process.Launcher {
 // files is a directory for checkouts that an agent's user can pass through, unlike the test's own.
 func files(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "company-test-") //nolint:usetesting // t.TempDir is closed to other users
+	dir, err := os.MkdirTemp("", "company-test-") // t.TempDir is closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}

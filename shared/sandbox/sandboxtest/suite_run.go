@@ -1,4 +1,3 @@
-//nolint:thelper // these functions are tests and no helpers
 package sandboxtest
 
 import (
