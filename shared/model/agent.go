@@ -174,7 +174,7 @@ func (a *Agent) call(ctx context.Context, name string, input json.RawMessage) (s
 }
 
 // resultMost bounds what one tool tells the model.
-const resultMost = 256 << 10
+const resultMost = 512 << 10
 
 func cut(s string) string {
 	if len(s) <= resultMost {

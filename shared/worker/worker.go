@@ -12,6 +12,7 @@ import (
 	"companyos/shared/agent/fixture"
 	"companyos/shared/app"
 	"companyos/shared/executor"
+	"companyos/shared/model"
 	"companyos/shared/task"
 )
 
@@ -39,28 +40,59 @@ func (s Steps) Names() []string {
 	return names
 }
 
-// Run implements app.Runner.
+// Run implements app.Runner for a process without any model.
 func (s Steps) Run(ctx context.Context, job app.Job) task.Outcome {
+	return Worker{Steps: s}.Run(ctx, job)
+}
+
+// Worker does every kind of plain run.
+type Worker struct {
+	Steps  Steps
+	Models *model.Provider // nil: agents with harness model cannot run
+}
+
+// Run implements app.Runner.
+func (w Worker) Run(ctx context.Context, job app.Job) task.Outcome {
+	meter := model.NewMeter(job.Executor.Limits)
 	var answer string
 	var err error
 	switch job.Executor.Harness {
 	case executor.HarnessWorkflow:
-		answer, err = s.workflow(ctx, job)
+		answer, err = w.Steps.workflow(ctx, job)
 	case executor.HarnessFixture:
-		answer, err = play(ctx, job)
-	case executor.HarnessClaude, executor.HarnessCodex, executor.HarnessModel, executor.HarnessTeam:
-		return task.OutcomeOf(task.EndHarnessMissing, "This deployment does not run the harness "+string(job.Executor.Harness)+".")
+		answer, err = play(ctx, job.Input, job.Run.Attempt, nil)
+	case executor.HarnessModel:
+		answer, err = w.agent(ctx, job, meter)
+	case executor.HarnessTeam:
+		answer, err = w.team(ctx, job, meter)
+	case executor.HarnessClaude, executor.HarnessCodex:
+		err = missing(job.Executor.Harness)
 	}
+	out := outcome(ctx, answer, err)
+	out.Usage = meter.Usage()
+	return out
+}
+
+func missing(h executor.Harness) error {
+	return &model.EndError{Kind: task.EndHarnessMissing, Text: "This deployment does not run the harness " + string(h) + "."}
+}
+
+func outcome(ctx context.Context, answer string, err error) task.Outcome {
+	ended, ok := errors.AsType[*model.EndError](err)
 	switch {
 	case ctx.Err() != nil:
-		return task.OutcomeOf(task.EndCancelled, "Run cancelled")
+		return task.OutcomeOf(task.EndCancelled, task.CancelledRun)
+	case ok:
+		return task.OutcomeOf(ended.Kind, ended.Text)
 	case err != nil:
 		return task.OutcomeOf(task.EndFailed, err.Error())
 	case answer == "":
-		return task.OutcomeOf(task.EndNoOutput, "The run ended without an answer.")
+		return task.OutcomeOf(task.EndNoOutput, noAnswer)
 	}
 	return task.OutcomeOf(task.EndCompleted, answer)
 }
+
+const noAnswer = "The run ended without an answer."
 
 func (s Steps) workflow(ctx context.Context, job app.Job) (answer string, err error) {
 	for _, name := range job.Executor.Steps {
@@ -79,14 +111,14 @@ func (s Steps) workflow(ctx context.Context, job app.Job) (answer string, err er
 	return answer, nil
 }
 
-// play is the fixture without a sandbox: the plain agent of tests.
-func play(ctx context.Context, job app.Job) (string, error) {
-	script, err := fixture.Find(job.Input)
+// play is the fixture without a sandbox: the plain agent of tests. ask is that of the leader of a team.
+func play(ctx context.Context, input []byte, turn int, ask fixture.Asking) (string, error) {
+	script, err := fixture.Find(input)
 	if err != nil {
 		return "", err
 	}
 	p := fixture.Play{
-		Turn: script.Turn(job.Run.Attempt), Prompt: string(job.Input), Emit: func(fixture.Event) {}, Print: io.Discard,
+		Turn: script.Turn(turn), Prompt: string(input), Emit: func(fixture.Event) {}, Print: io.Discard, Ask: ask,
 	}
 	answer, err := p.Run(ctx)
 	if failed, ok := errors.AsType[*fixture.FailedError](err); ok {

@@ -53,17 +53,25 @@ func textOf(content json.RawMessage) string {
 }
 
 func (a *answer) content() fields {
-	if a.step.Run != "" {
-		return fields{
-			"type": "tool_use", "id": fmt.Sprintf("toolu_%d", a.id), "name": "Bash",
-			"input": fields{"command": a.step.Run, "description": "as the script says"},
-		}
+	if c := a.call(); c != nil {
+		return fields{"type": "tool_use", "id": fmt.Sprintf("toolu_%d", a.id), "name": c.Tool, "input": c.Input}
 	}
 	return fields{"type": "text", "text": a.step.Say}
 }
 
-func (a *answer) stop() string {
+// call is the tool that the answer calls, nil for none; Claude Code runs commands by one.
+func (a *answer) call() *Call {
 	if a.step.Run != "" {
+		return &Call{"Bash", map[string]any{"command": a.step.Run, "description": "as the script says"}}
+	}
+	return a.step.Call
+}
+
+func (a *answer) stop() string {
+	if a.step.Stop != "" {
+		return a.step.Stop
+	}
+	if a.call() != nil {
 		return "tool_use"
 	}
 	return "end_turn"
@@ -92,9 +100,9 @@ func (a *answer) messages(string) {
 		"id": fmt.Sprintf("msg_%d", a.id), "type": "message", "role": "assistant", "model": a.model, "content": []any{},
 		"stop_reason": nil, "stop_sequence": nil, "usage": a.usage(1),
 	}})
-	if a.step.Run != "" {
-		input, _ := json.Marshal(a.content()["input"])
-		a.event("content_block_start", fields{"index": 0, "content_block": fields{"type": "tool_use", "id": fmt.Sprintf("toolu_%d", a.id), "name": "Bash", "input": fields{}}})
+	if c := a.call(); c != nil {
+		input, _ := json.Marshal(c.Input)
+		a.event("content_block_start", fields{"index": 0, "content_block": fields{"type": "tool_use", "id": fmt.Sprintf("toolu_%d", a.id), "name": c.Tool, "input": fields{}}})
 		for _, half := range []string{string(input[:len(input)/2]), string(input[len(input)/2:])} {
 			a.event("content_block_delta", fields{"index": 0, "delta": fields{"type": "input_json_delta", "partial_json": half}})
 		}

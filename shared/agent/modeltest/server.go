@@ -16,14 +16,22 @@ import (
 	"time"
 )
 
-// Step is one answer of the model. Exactly one of Run, Say and Fault is set.
+// Step is one answer of the model. Exactly one of Run, Call, Say and Fault is set.
 type Step struct {
 	Run   string // a shell command that the agent is to run
+	Call  *Call  // of a tool that the agent offers; Anthropic's API alone
 	Say   string // the last words of a turn; {tool} stands for what the last command printed
 	Fault *Fault
 
+	Stop          string        // why the answer ends, where not for its kind; Anthropic's API alone
 	Input, Output int           // tokens; 100 and 40
 	Pause         time.Duration // before the end of the answer
+}
+
+// Call is a call of a tool.
+type Call struct {
+	Tool  string
+	Input map[string]any
 }
 
 // Fault is an answer that is none.
@@ -48,8 +56,8 @@ type Request struct {
 
 // Server is a running model.
 type Server struct {
-	URL   string // base, without /v1
-	steps []Step
+	URL     string // base, without /v1
+	scripts map[string][]Step
 
 	mu       sync.Mutex
 	requests []Request
@@ -58,11 +66,16 @@ type Server struct {
 
 // Start starts a model that follows a script. After its end the last step repeats.
 func Start(addr string, steps ...Step) (*Server, error) {
+	return StartModels(addr, map[string][]Step{"": steps})
+}
+
+// StartModels starts several models, each with its script by its name. A model without one follows that of the empty name.
+func StartModels(addr string, scripts map[string][]Step) (*Server, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + listener.Addr().String(), steps: steps}
+	s := &Server{URL: "http://" + listener.Addr().String(), scripts: scripts}
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.server.Serve(listener) }() // until Close
 	return s, nil
@@ -126,7 +139,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests = append(s.requests, request)
 	a.id = len(s.requests)
 	s.mu.Unlock()
-	if a.step = s.steps[min(request.Answer, len(s.steps)-1)]; a.refuses() {
+	steps, ok := s.scripts[a.model]
+	if !ok {
+		steps = s.scripts[""]
+	}
+	if len(steps) == 0 {
+		writeJSON(w, http.StatusNotFound, fields{"type": "error", "error": fields{"type": "not_found_error", "message": "model: " + a.model}})
+		return
+	}
+	if a.step = steps[min(request.Answer, len(steps)-1)]; a.refuses() {
 		return
 	}
 	a.step.Say = strings.ReplaceAll(a.step.Say, "{tool}", strings.TrimSpace(last))
