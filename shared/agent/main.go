@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,7 +24,7 @@ import (
 // The subcommands of a supervisor's binary. Without one it is the supervisor.
 const (
 	SubcommandFixture    = "fixture"    // the fixture harness
-	SubcommandEnter      = "enter"      // becomes the program that follows, limited and with nothing to gain any more
+	SubcommandEnter      = "enter"      // becomes the program that follows, with nothing to gain any more; for a fixture without a lock
 	SubcommandTranscript = "transcript" // prints the newest file of a pattern below a folder
 )
 
@@ -39,7 +38,6 @@ const (
 	EnvGID     = "COMPANY_AGENT_GID"
 	EnvSave    = "COMPANY_SAVE_EVERY"   // between two saved patches, such as 30s
 	EnvSelf    = "COMPANY_SANDBOX_SELF" // JSON list: the command that re-executes this program
-	EnvShared  = "COMPANY_SHARED_USER"  // set for SubcommandEnter where the agent has the supervisor's user
 	EnvLaunch  = "COMPANY_LAUNCH"       // marks every process of a launch, the agent's too: "<run>-<launch>"
 )
 
@@ -99,11 +97,7 @@ func enter(args []string) error {
 	if err := confine(); err != nil {
 		return err
 	}
-	shared := os.Getenv(EnvShared) != ""
-	if err := restrain(shared); err != nil {
-		return err
-	}
-	return syscall.Exec(path, args, slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, EnvShared+"=") })) //nolint:gosec // to run this program is the command
+	return syscall.Exec(path, args, os.Environ()) //nolint:gosec // to run this program is the command
 }
 
 // supervise runs one launch. The process is sealed before it reads its token.
@@ -119,6 +113,10 @@ func supervise() int {
 		}
 		config, err := configFromEnvironment(log)
 		if err != nil {
+			return Exit{Reason: ReasonInternal, Err: err}
+		}
+		// What it starts inherits the limits; its own needs are far below them.
+		if err := restrain(config.Agent == nil); err != nil {
 			return Exit{Reason: ReasonInternal, Err: err}
 		}
 		token, err := launchToken()

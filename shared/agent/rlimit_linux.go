@@ -13,7 +13,7 @@ const (
 	openMost      = 16384    // files of one process
 )
 
-// restrain limits what this process and all that it becomes or starts can take. shared: the user is the supervisor's, whose
+// restrain limits what this process and all that it starts can take. shared: the user is the supervisor's, whose
 // own processes count too.
 func restrain(shared bool) error {
 	limits := map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: fileMost, unix.RLIMIT_NOFILE: openMost}

@@ -433,3 +433,16 @@ func TestSwappedDirectory(t *testing.T) {
 		t.Errorf("%+v\n%s", result, patch)
 	}
 }
+
+// TestResourceLimits: the agent's processes, files and cores are bounded by themselves, whatever the platform bounds.
+func TestResourceLimits(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		return // nothing but the fixture runs there
+	}
+	_, result, _ := setup(t).run(t, nil, sandboxtest.Script(do("run", []string{"bash", "-c", "ulimit -c; ulimit -u; ulimit -f"}), do("answer_output", true)))
+	got := strings.Fields(result.Content)
+	if len(got) != 3 || got[0] != "0" || os.Getuid() == 0 && got[1] != "2048" || got[2] == "unlimited" {
+		t.Errorf("limits %q", got)
+	}
+}

@@ -149,9 +149,6 @@ func (s *supervisor) agentEnvironment() []string {
 	if s.Mark != "" {
 		env = append(env, EnvLaunch+"="+s.Mark)
 	}
-	if s.Agent == nil {
-		env = append(env, EnvShared+"=1")
-	}
 	return env
 }
 
