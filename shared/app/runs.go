@@ -12,8 +12,13 @@ func (c *Company) Run(ctx context.Context, id string) (task.Run, error) { return
 
 // RunsOfTask returns one page of a Task's runs, oldest first, and the number of all. KindNotFound for a missing Task.
 func (c *Company) RunsOfTask(ctx context.Context, taskID string, page store.Page) ([]task.Run, int64, error) {
-	if _, err := c.Task(ctx, taskID, false); err != nil {
+	t, total, err := c.DB.TaskWithRuns(ctx, taskID)
+	if err != nil {
 		return nil, 0, err
 	}
-	return c.DB.RunsOfTask(ctx, taskID, page)
+	if hidden(t) {
+		return nil, 0, task.NotFound("Task")
+	}
+	runs, err := c.DB.RunsOfTask(ctx, taskID, total, page)
+	return runs, total, err
 }

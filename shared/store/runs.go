@@ -24,24 +24,40 @@ func (db *DB) Run(ctx context.Context, id string) (task.Run, error) {
 // ListContent is how much of a run's content a list shows, in bytes.
 const ListContent = 64 << 10
 
-// RunsOfTask returns one page of a Task's runs, oldest first, without tokens and with their content cut at ListContent,
-// and the number of all.
-func (db *DB) RunsOfTask(ctx context.Context, taskID string, p Page) ([]task.Run, int64, error) {
-	total, err := db.read().CountRunsOfTask(ctx, taskID)
-	if err != nil || !p.reaches(total) {
-		return nil, total, unavailable(err)
+// TaskWithRuns returns a Task and the number of its runs, read in one round trip. KindNotFound when there is none.
+func (db *DB) TaskWithRuns(ctx context.Context, id string) (t TaskInPlace, runs int64, err error) {
+	var b pgx.Batch
+	b.Queue(taskList.one(), id).Query(func(r pgx.Rows) error {
+		row, err := pgx.CollectExactlyOneRow(r, pgx.RowToStructByPos[taskRow])
+		if err != nil {
+			return err
+		}
+		t, err = row.inPlace()
+		return err
+	})
+	b.Queue("SELECT count(*) FROM runs WHERE task_id = $1", id).QueryRow(func(r pgx.Row) error { return r.Scan(&runs) })
+	if err := db.pool.SendBatch(ctx, &b).Close(); err != nil {
+		return TaskInPlace{}, 0, notFound(unavailable(err), "Task")
+	}
+	return t, runs, nil
+}
+
+// RunsOfTask returns one page of a Task's runs, oldest first, without tokens and with their content cut at ListContent.
+// total is the number of all: a page beyond it asks nothing of the database.
+func (db *DB) RunsOfTask(ctx context.Context, taskID string, total int64, p Page) ([]task.Run, error) {
+	if !p.reaches(total) {
+		return nil, nil
 	}
 	rows, err := db.read().RunsOfTask(ctx, pgq.RunsOfTaskParams{
 		TaskID: taskID, MostContent: ListContent, Most: int32(p.Limit), Skip: int32(p.skip()),
 	})
 	if err != nil {
-		return nil, 0, unavailable(err)
+		return nil, unavailable(err)
 	}
-	runs, err := convert(rows, func(r pgq.RunsOfTaskRow) (task.Run, error) {
+	return convert(rows, func(r pgq.RunsOfTaskRow) (task.Run, error) {
 		r.Content = cut(r.Content, ListContent)
 		return decodeRun(pgq.Run(r))
 	})
-	return runs, total, err
 }
 
 // cut shortens s to at most n bytes without breaking a character.

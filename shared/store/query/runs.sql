@@ -66,9 +66,6 @@ ORDER BY id LIMIT sqlc.arg(most);
 SELECT * FROM runs WHERE task_id = sqlc.arg(task_id) AND state = 'COMPLETED' AND attempt < sqlc.arg(before_attempt)
 ORDER BY attempt DESC LIMIT 1;
 
--- name: CountRunsOfTask :one
-SELECT count(*) FROM runs WHERE task_id = sqlc.arg(task_id);
-
 -- name: RunsOfTask :many
 -- Oldest first. The content is cut: a page of whole ones could be hundreds of megabytes.
 SELECT id, task_id, product_id, attempt, session_id, user_id, started_by, executor_type, executor_id, sandboxed, state,

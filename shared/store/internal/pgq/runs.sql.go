@@ -11,17 +11,6 @@ import (
 	"time"
 )
 
-const countRunsOfTask = `-- name: CountRunsOfTask :one
-SELECT count(*) FROM runs WHERE task_id = $1
-`
-
-func (q *Queries) CountRunsOfTask(ctx context.Context, taskID string) (int64, error) {
-	row := q.db.QueryRow(ctx, countRunsOfTask, taskID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const lastCompletedRun = `-- name: LastCompletedRun :one
 SELECT id, task_id, product_id, attempt, session_id, user_id, started_by, executor_type, executor_id, sandboxed, state, input_key, input_sha256, source_id, checkout, due_at, start_until, run_until, stop_grace_ms, launch, launch_token, launch_hash, token_until, calling_until, sandbox_handle, claimed_by, claimed_at, session_hash, lease_until, cancel_at, prepared_at, stopped_at, stop_reason, event_batches, event_seq, result_key, result_sha256, content, content_type, ended, usage, artifacts, sandbox, waiting_reason, waiting_since, ended_at, created_at, updated_at FROM runs WHERE task_id = $1 AND state = 'COMPLETED' AND attempt < $2
 ORDER BY attempt DESC LIMIT 1
