@@ -32,7 +32,7 @@ func testUser() *User {
 	if os.Getuid() != 0 {
 		return nil
 	}
-	id := 60400 + int(lastUser.Add(1))
+	id := 3_000_000 + os.Getpid()%20_000*100 + int(lastUser.Add(1)) // of no other test that runs
 	return &User{UID: id, GID: id}
 }
 

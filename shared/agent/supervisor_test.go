@@ -85,7 +85,7 @@ func (b *bundle) start(t testing.TB, token string, env ...string) *process {
 	}
 	p.cmd.Env = append(p.cmd.Env, env...)
 	if os.Getuid() == 0 {
-		id := strconv.Itoa(60700 + int(lastUID.Add(1)))
+		id := strconv.Itoa(1_000_000 + os.Getpid()%20_000*100 + int(lastUID.Add(1))) // of no other test that runs
 		p.cmd.Env = append(p.cmd.Env, agent.EnvUID+"="+id, agent.EnvGID+"="+id)
 	}
 	p.cmd.ExtraFiles, p.cmd.Stderr = []*os.File{read}, &p.log

@@ -85,7 +85,11 @@ func (t *turn) play(ctx context.Context, c Command) (Outcome, error) {
 // start starts the harness in a session of its own. What it inherits is its standard streams and nothing else.
 func (t *turn) start(ctx context.Context, c Command) (stdout, stderr *os.File, cmd *program, err error) {
 	// Its end is SIGINT and a grace, which watch gives it.
-	cmd = t.cell.command(context.WithoutCancel(ctx), append(append(append([]string{}, t.self...), SubcommandEnter), c.Args...))
+	args := c.Args
+	if t.cell.policy == nil { // the lock would see to it
+		args = append(append(append([]string{}, t.self...), SubcommandEnter), c.Args...)
+	}
+	cmd = t.cell.command(context.WithoutCancel(ctx), args)
 	cmd.Dir, cmd.Env, cmd.Stdin = t.dir, append(append([]string{}, t.env...), c.Env...), bytes.NewReader(c.Stdin)
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true
 	cmd.WaitDelay = time.Second // the standard input's copy ends with the process
