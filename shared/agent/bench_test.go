@@ -2,17 +2,14 @@ package agent_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"companyos/shared/agent/gittest"
 	"companyos/shared/sandbox/sandboxtest"
 )
 
@@ -86,41 +83,4 @@ func stamped(tb testing.TB, text string) time.Time {
 		tb.Fatal(err)
 	}
 	return time.Unix(0, n)
-}
-
-// BenchmarkCheckout is the pinned checkout beside the same by hand: git init, git fetch --depth=1 of the commit, git checkout.
-func BenchmarkCheckout(b *testing.B) {
-	s := setup(b)
-	files := map[string]gittest.File{}
-	for i := range 500 {
-		files[fmt.Sprintf("dir%d/file%d.txt", i%25, i)] = gittest.File{Content: strings.Repeat(fmt.Sprintf("line %d\n", i), 400)}
-	}
-	tip, err := s.repository.Commit(gittest.Commit{Branch: "main", Message: "many", Files: files})
-	if err != nil {
-		b.Fatal(err)
-	}
-	var ours, raw []time.Duration
-	for b.Loop() {
-		work := s.work(nil)
-		work.Repository.Commit = &tip
-		l := s.api.Add(work, sandboxtest.Script(do("answer", "done")))
-		p := s.start(b, l.Token)
-		l.Await(b)
-		p.wait(b)
-		ours = append(ours, p.logged(b, "checked out", "took"))
-
-		dir := filepath.Join(b.TempDir(), "raw")
-		begun := time.Now()
-		for _, args := range [][]string{{"init", "-q", dir}, {"-C", dir, "fetch", "-q", "--depth=1", s.repository.URL, tip}, {"-C", dir, "checkout", "-q", tip}} {
-			cmd := exec.CommandContext(b.Context(), "git", args...)
-			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1"}
-			if out, err := cmd.CombinedOutput(); err != nil {
-				b.Fatalf("%v: %s", err, out)
-			}
-		}
-		raw = append(raw, time.Since(begun))
-	}
-	b.ReportMetric(ms(median(ours)), "checkout-ms")
-	b.ReportMetric(ms(median(raw)), "git-ms")
-	b.ReportMetric(median(ours).Seconds()/median(raw).Seconds(), "ratio")
 }

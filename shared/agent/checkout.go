@@ -115,7 +115,7 @@ func (c *checkout) resolve(ctx context.Context) (string, error) {
 func (c *checkout) fetch(ctx context.Context, commit string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	go c.watchSize(ctx, stop)
+	go gitcmd.WatchSize(ctx, c.base, c.maxBytes, func() { stop(c.tooLarge()) })
 	if _, err := c.remote(ctx, gitcmd.FetchArgs(c.base, c.url, commit)...); err != nil {
 		return err
 	}
@@ -141,23 +141,6 @@ func (c *checkout) remote(ctx context.Context, args ...string) ([]byte, error) {
 			timer.Stop()
 			return nil, context.Cause(ctx)
 		case <-timer.C:
-		}
-	}
-}
-
-// watchSize ends a fetch that brings more than is allowed.
-func (c *checkout) watchSize(ctx context.Context, stop context.CancelCauseFunc) {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if treeSize(filepath.Join(c.base, "objects")) > c.maxBytes {
-			stop(c.tooLarge())
-			return
 		}
 	}
 }
@@ -230,20 +213,6 @@ func chownTree(root string, user *User) error {
 		}
 	}
 	return nil
-}
-
-// treeSize adds up the files below root, as far as they can be seen.
-func treeSize(root string) int64 {
-	var size int64
-	_ = filepath.WalkDir(root, func(_ string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() {
-			if info, err := entry.Info(); err == nil {
-				size += info.Size()
-			}
-		}
-		return nil
-	})
-	return size
 }
 
 // listPaths names a few of the paths for people.

@@ -36,7 +36,7 @@ func testUser() *User {
 	return &User{UID: id, GID: id}
 }
 
-func setup(t *testing.T) *bench {
+func setup(t testing.TB) *bench {
 	t.Helper()
 	host, err := gittest.Start(t.TempDir(), "127.0.0.1:0")
 	if err != nil {
@@ -71,7 +71,7 @@ func setup(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) commit(t *testing.T, c gittest.Commit) string {
+func (b *bench) commit(t testing.TB, c gittest.Commit) string {
 	t.Helper()
 	if c.Branch == "" {
 		c.Branch = "main"
