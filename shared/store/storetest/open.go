@@ -62,3 +62,16 @@ func failCommits(t testing.TB, db *store.DB, table, when string) {
 		}
 	}
 }
+
+// Overtake lets every UPDATE of a table find nothing to change, as when somebody else has changed the row since it was read.
+func Overtake(t testing.TB, db *store.DB, table string) {
+	t.Helper()
+	for _, statement := range []string{
+		fmt.Sprintf(`CREATE FUNCTION overtaken_%s() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`, table),
+		fmt.Sprintf(`CREATE TRIGGER overtaken BEFORE UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION overtaken_%s()`, table, table),
+	} {
+		if _, err := db.Pool().Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
