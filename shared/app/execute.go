@@ -31,6 +31,9 @@ type Runner func(ctx context.Context, job Job) task.Outcome
 const (
 	cancelPoll  = 2 * time.Second
 	leaseMargin = 10 * time.Second // what a worker keeps of its lease to settle its run
+
+	firstSettlePause = 200 * time.Millisecond
+	maxSettlePause   = 5 * time.Second
 )
 
 // errLimit ends a Runner's context at the run limit.
@@ -82,10 +85,29 @@ func (c *Company) begin(ctx context.Context, runID, worker string) (task.Run, er
 	})
 }
 
-// work runs a run that this worker holds, and settles it.
+// work runs a run that this worker holds, and settles it. What was done is not done again, so a database that is away at the
+// end is waited for as long as the lease holds.
 func (c *Company) work(ctx context.Context, run *task.Run, worker string, work Runner) error {
+	lease, cancel := context.WithTimeout(ctx, c.ExecuteTimeout)
+	defer cancel()
 	outcome := c.attempt(ctx, run, work)
-	_, err := c.change(ctx, run.ID, func(ctx context.Context, v *view) (task.Run, error) {
+	for pause := firstSettlePause; ; pause = min(2*pause, maxSettlePause) {
+		err := c.finish(lease, run.ID, worker, outcome)
+		if task.KindOf(err) != task.KindUnavailable {
+			return err
+		}
+		c.Log.WarnContext(ctx, "the outcome of a run is not stored yet", "run_id", run.ID, "error", err)
+		select {
+		case <-lease.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// finish stores what became of a run, if this worker holds it still.
+func (c *Company) finish(ctx context.Context, runID, worker string, outcome task.Outcome) error {
+	_, err := c.change(ctx, runID, func(ctx context.Context, v *view) (task.Run, error) {
 		t, err := v.task(ctx)
 		if err != nil {
 			return v.run, err

@@ -9,6 +9,7 @@ import (
 	"companyos/shared/app"
 	"companyos/shared/app/apptest"
 	"companyos/shared/executor"
+	"companyos/shared/store/storetest"
 	"companyos/shared/task"
 )
 
@@ -170,4 +171,22 @@ func TestRecoveryWakesOrSettlesAndNeverStarts(t *testing.T) {
 		t.Errorf("Task %s %+v", got.Status, got.Result)
 	}
 	expect(app.RecoverObserved)
+}
+
+// The work was done: a database that takes nothing at that moment is asked again.
+func TestTheOutcomeOfAPlainRunWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t, 1)
+	tk := b.NewTask(task.ExecutorWorkflow, apptest.Notes)
+	runID := b.Start(tk.ID, 1)
+	worked := 0
+	err := b.Execute(t.Context(), runID, func(context.Context, app.Job) task.Outcome {
+		worked++
+		storetest.FailCommits(t, b.DB, "runs", 7) // more than one transaction repeats
+		return task.OutcomeOf(task.EndCompleted, "notes")
+	})
+	if run := b.RunNow(runID); err != nil || worked != 1 || run.State != task.StateCompleted || run.Content != "notes" {
+		t.Errorf("%v; worked %d times, run %s: %s", err, worked, run.State, run.Content)
+	}
+	b.Check()
 }
