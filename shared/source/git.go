@@ -131,7 +131,7 @@ func (g *repository) fetch(ctx context.Context, ref string) (commit string, err 
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	go g.watch(ctx, stop)
+	go gitcmd.WatchSize(ctx, g.base, g.limits.Fetch, func() { stop(errTooLarge) })
 	_, err = g.run(ctx, gitcmd.FetchArgs(g.base, g.url, commit), nil)
 	return commit, err
 }
@@ -140,32 +140,6 @@ var (
 	errNoRef    = errors.New("the repository has no such branch")
 	errTooLarge = errors.New("the repository is too large")
 )
-
-// watch ends a fetch that brings more than is taken.
-func (g *repository) watch(ctx context.Context, stop context.CancelCauseFunc) {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		var size int64
-		_ = filepath.WalkDir(filepath.Join(g.base, "objects"), func(_ string, e fs.DirEntry, err error) error {
-			if err == nil && e.Type().IsRegular() {
-				if info, err := e.Info(); err == nil {
-					size += info.Size()
-				}
-			}
-			return nil
-		})
-		if size > g.limits.Fetch {
-			stop(errTooLarge)
-			return
-		}
-	}
-}
 
 // file is one entry of a tree that is a file.
 type file struct{ object, path string }
