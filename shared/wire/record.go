@@ -63,24 +63,13 @@ type ProductCounts struct {
 
 // Product is a Product's record.
 type Product struct {
-	Counts    ProductCounts              `json:"counts"`
-	ID        string                     `json:"id"`
-	Name      string                     `json:"name"`
-	Purpose   *string                    `json:"purpose"`
-	UserID    *string                    `json:"user_id"`
-	Metadata  map[string]json.RawMessage `json:"metadata"`
-	CreatedAt int64                      `json:"created_at"`
-	UpdatedAt *int64                     `json:"updated_at"`
-	DeletedAt *int64                     `json:"deleted_at"`
+	Counts ProductCounts `json:"counts"`
+	ProductRow
 }
 
 // NewProduct builds a Product's record.
 func NewProduct(p company.Product, c company.ProductCounts) Product {
-	return Product{
-		Counts: ProductCounts{Tasks: NewTaskCounts(c.Tasks), Projects: c.Projects},
-		ID:     p.ID, Name: p.Name, Purpose: p.Purpose, UserID: p.UserID, Metadata: p.Metadata,
-		CreatedAt: p.CreatedAt.Unix(), UpdatedAt: seconds(p.UpdatedAt), DeletedAt: seconds(p.ArchivedAt),
-	}
+	return Product{Counts: ProductCounts{Tasks: NewTaskCounts(c.Tasks), Projects: c.Projects}, ProductRow: NewProductRow(p)}
 }
 
 // ProductRow is a Product's record without what it counts.
