@@ -4,11 +4,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 
 	"github.com/aws/jsii-runtime-go"
 
@@ -48,19 +46,4 @@ func run(ctx context.Context, args []string) error {
 		return cost(root, values)
 	}
 	return fmt.Errorf("%q is no command; they are synth, doctor and cost", command)
-}
-
-// findRoot is the nearest folder upwards with a cdk.json.
-func findRoot() (string, error) {
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, err := os.Stat(filepath.Join(dir, "cdk.json")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("no cdk.json here or above; run it in the repository, as go -C infra run .")
-		}
-		dir = filepath.Dir(dir)
-	}
-	return "", err
 }
