@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"companyos/functions/sweep/checks"
 	"companyos/shared/api"
 	"companyos/shared/cloud"
 	"companyos/shared/config"
@@ -28,7 +29,7 @@ func serve(ctx context.Context, c config.API, log *slog.Logger) (lambdahttp.Hand
 	if err != nil {
 		return nil, err
 	}
-	company, err := cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Log: log})
+	company, err := cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Checks: checks.Registered(), Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/google/uuid"
 
-	"companyos/functions/execute/steps"
 	"companyos/shared/app"
 	"companyos/shared/cloud"
 	"companyos/shared/config"
 	"companyos/shared/queue/sqs"
+	"companyos/shared/worker"
 )
 
 func main() {
@@ -26,22 +26,26 @@ func main() {
 		fmt.Fprintln(os.Stderr, "execute:", err)
 		os.Exit(1)
 	}
+	work := newWorker(c)
+	if err := work.Models.Check(); err != nil {
+		fmt.Fprintln(os.Stderr, "execute:", err)
+		os.Exit(1)
+	}
 	open := cloud.Once(func(ctx context.Context) (*app.Company, error) {
 		log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
-		return cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Steps: steps.Registered().Names(), Log: log})
+		return cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Steps: work.Steps.Names(), Channels: topics(c), Log: log})
 	})
 	lambda.Start(func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		company, err := open(ctx)
 		if err != nil {
 			return events.SQSEventResponse{}, err // all messages come back
 		}
-		return handle(ctx, company, log, event), nil
+		return handle(ctx, company, work, log, event), nil
 	})
 }
 
-func handle(ctx context.Context, company *app.Company, log *slog.Logger, event events.SQSEvent) events.SQSEventResponse {
-	run := steps.Registered().Run
+func handle(ctx context.Context, company *app.Company, work worker.Worker, log *slog.Logger, event events.SQSEvent) events.SQSEventResponse {
 	return sqs.Batch(ctx, event, func(ctx context.Context, id uuid.UUID) error {
-		return cloud.Handled(ctx, log, id, company.Execute(ctx, id.String(), run))
+		return cloud.Handled(ctx, log, id, company.Execute(ctx, id.String(), work.Run))
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"companyos/shared/app/apptest"
+	"companyos/shared/config"
 	"companyos/shared/executor"
 	"companyos/shared/task"
 )
@@ -27,7 +28,7 @@ func TestAWorkflowThroughTheFunction(t *testing.T) {
 	run := b.Start(tk.ID, 1)
 	wake := `{"v":1,"run":"` + run + `"}`
 	event := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "a", Body: wake}, {MessageId: "b", Body: "poison"}, {MessageId: "c", Body: wake}}}
-	answer := handle(t.Context(), b.Company, slog.New(slog.DiscardHandler), event)
+	answer := handle(t.Context(), b.Company, newWorker(config.Execute{}), slog.New(slog.DiscardHandler), event)
 	if len(answer.BatchItemFailures) != 1 || answer.BatchItemFailures[0].ItemIdentifier != "b" {
 		t.Errorf("failed: %+v", answer.BatchItemFailures)
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"companyos/functions/execute/steps"
+	"companyos/functions/sweep/checks"
 	"companyos/shared/agent"
 	"companyos/shared/config"
 	"companyos/shared/local"
@@ -31,5 +32,5 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return local.Serve(ctx, c, steps.Registered(), os.Stdout)
+	return local.Serve(ctx, c, steps.Registered(), checks.Registered(), os.Stdout)
 }

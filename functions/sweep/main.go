@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"companyos/functions/sweep/checks"
 	"companyos/shared/app"
 	"companyos/shared/cloud"
 	"companyos/shared/config"
@@ -28,7 +29,7 @@ func main() {
 	}
 	open := cloud.Once(func(ctx context.Context) (*app.Company, error) {
 		log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
-		company, err := cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Log: log})
+		company, err := cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Checks: checks.Registered(), Log: log})
 		if err == nil {
 			company.Retention = routine.Retention{HistoryDays: c.AutomationHistoryRetention, ArtifactDays: c.RetentionDays}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,6 +19,7 @@ import (
 	"companyos/shared/company"
 	"companyos/shared/config"
 	"companyos/shared/executor"
+	"companyos/shared/notify"
 	"companyos/shared/queue/sqs"
 	"companyos/shared/sandbox"
 	"companyos/shared/store"
@@ -26,8 +28,10 @@ import (
 
 // Parts are what one function has beside what all have.
 type Parts struct {
-	Sandboxes sandbox.Sandboxes // dispatch alone
-	Steps     []string          // registered workflow steps, nil where none run
+	Sandboxes sandbox.Sandboxes      // dispatch alone
+	Steps     []string               // registered workflow steps, nil where none run
+	Checks    map[string]app.Check   // registered acceptance checks, where any is named or run
+	Channels  map[string]app.Channel // where summaries go beside webhooks
 	Log       *slog.Logger
 }
 
@@ -63,13 +67,20 @@ func Open(ctx context.Context, a aws.Config, c config.Company, p Parts) (*app.Co
 		Attempts: sqs.New(queues, c.AttemptsQueueURL), Work: sqs.New(queues, c.WorkQueueURL), Clock: time.Now,
 		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, DispatchTimeout: config.DispatchTimeout, ExecuteTimeout: config.ExecuteTimeout,
 		PublicURL: c.PublicURL, GitHosts: hosts, Secrets: secrets,
-		ReadSource: sourceReader(hosts, secrets),
+		TickCron: c.TickCron, ReadSource: sourceReader(hosts, secrets), Checks: p.Checks, Channels: channels(secrets, p.Channels),
 	}), nil
+}
+
+// channels are the webhooks, which need nothing but secrets, and what a function adds.
+func channels(secrets func(ctx context.Context, names []string) (map[string]string, error), more map[string]app.Channel) map[string]app.Channel {
+	all := notify.Channels(secrets)
+	maps.Copy(all, more)
+	return all
 }
 
 // Available are the harnesses that this build runs.
 func Available() []executor.Harness {
-	return []executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow, executor.HarnessClaude, executor.HarnessCodex}
+	return []executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow, executor.HarnessModel, executor.HarnessTeam, executor.HarnessClaude, executor.HarnessCodex}
 }
 
 func openExecutors(ctx context.Context, objects Objects, c config.Company, hosts []string, p Parts) (*executor.Source, error) {

@@ -40,6 +40,7 @@ type Company struct {
 	Roles            string // YAML: what each group may do, by which grants are looked at again
 	MaxSandboxes     int
 	MaxPending       int
+	TickCron         string      // when the automation ticks, in UTC: what people are told
 	Values           []slog.Attr // every setting, secrets redacted
 }
 
@@ -64,7 +65,12 @@ type Dispatch struct {
 }
 
 // Execute is the configuration of functions/execute.
-type Execute struct{ Company }
+type Execute struct {
+	Company
+	ModelProvider    string // anthropic or bedrock
+	AnthropicBaseURL string // empty: Anthropic's own
+	SummaryTopics    map[string]string
+}
 
 // Sweep is the configuration of functions/sweep.
 type Sweep struct {
@@ -121,7 +127,26 @@ func ReadDispatch() (c Dispatch, err error) {
 func ReadExecute() (c Execute, err error) {
 	s := newSet("execute")
 	s.company(&c.Company)
-	return c, s.parseCompany(&c.Company)
+	f := s.std
+	var topics string
+	f.StringVar(&c.ModelProvider, "model-provider", "anthropic", "who answers agents with harness model: anthropic, or bedrock")
+	f.StringVar(&c.AnthropicBaseURL, "anthropic-base-url", "", "another server with Anthropic's API")
+	f.StringVar(&topics, "summary-topics", "", "SNS topics that summaries may go to: name=ARN, separated by commas")
+	if err := s.parseCompany(&c.Company); err != nil {
+		return c, err
+	}
+	if c.ModelProvider != "anthropic" && c.ModelProvider != "bedrock" {
+		return c, fmt.Errorf("COMPANY_MODEL_PROVIDER: %q is neither anthropic nor bedrock", c.ModelProvider)
+	}
+	c.SummaryTopics = map[string]string{}
+	for _, topic := range list(topics) {
+		name, arn, ok := strings.Cut(topic, "=")
+		if !ok || name == "" || !strings.HasPrefix(arn, "arn:") {
+			return c, fmt.Errorf("COMPANY_SUMMARY_TOPICS: %q has not the form name=ARN", topic)
+		}
+		c.SummaryTopics[name] = arn
+	}
+	return c, nil
 }
 
 // ReadSweep reads the configuration of functions/sweep.
@@ -173,6 +198,7 @@ func (s *set) company(c *Company) {
 	f.StringVar(&c.Roles, "roles", "", "YAML: group → scopes, the first admin's group, disabled users")
 	f.IntVar(&c.MaxSandboxes, "max-sandboxes", 20, "sandboxes at once; further runs wait in order")
 	f.IntVar(&c.MaxPending, "max-pending", 1000, "runs that may wait; beyond it a start is refused")
+	f.StringVar(&c.TickCron, "tick-cron", "0 * * * *", "when the automation's schedule ticks, in UTC")
 	s.require("executors", "attempts-queue-url", "work-queue-url", "artifacts-bucket")
 }
 

@@ -26,6 +26,7 @@ type Local struct {
 	RetentionDays              int
 	AutomationHistoryRetention int
 	TickCron                   string
+	AnthropicBaseURL           string
 	Values                     []slog.Attr // every setting, secrets redacted
 }
 
@@ -66,6 +67,7 @@ func (s *set) bounds(c *Local) {
 	f.StringVar(&c.GitHosts, "git-hosts", "", "URL prefixes of repositories allowed beside GitHub's, separated by commas")
 	f.IntVar(&c.RetentionDays, "retention-days", 30, "days that events and artifacts are kept")
 	f.IntVar(&c.AutomationHistoryRetention, "automation-history-retention-days", 30, "days that automation history is kept")
+	f.StringVar(&c.AnthropicBaseURL, "anthropic-base-url", "", "another server with Anthropic's API for agents with harness model; https, or http to loopback")
 	f.StringVar(&c.TickCron, "tick-cron", "0 * * * *", "when automation ticks")
 }
 

@@ -184,7 +184,7 @@ func (c *Company) wire(ctx context.Context) (err error) {
 		Clock: time.Now, MaxSandboxes: c.cfg.MaxSandboxes, MaxPending: c.cfg.MaxPending, DispatchTimeout: dispatchWithin,
 		ExecuteTimeout: executor.PlainRunLimit + time.Minute, PublicURL: cmp.Or(c.cfg.PublicURL, c.URL), GitHosts: c.cfg.GitHosts, Secrets: c.secrets,
 		TickCron: c.cfg.Automation.TickCron, Retention: c.cfg.Automation.Retention, Deleter: c.blobs, Rights: auth.Roles.Rights,
-		Checks: c.cfg.Automation.Checks, ReadSource: c.sourceReader(), Channels: c.cfg.Automation.Channels,
+		Checks: c.cfg.Automation.Checks, ReadSource: c.sourceReader(), Channels: c.channels(),
 	})
 	if auth.HS256Secret == "" && auth.Issuer == "" {
 		auth.HS256Secret = c.secret

@@ -13,9 +13,11 @@ import (
 
 	"companyos/shared/agent/fixture"
 	"companyos/shared/api"
+	"companyos/shared/app"
 	"companyos/shared/company"
 	"companyos/shared/config"
 	"companyos/shared/executor"
+	"companyos/shared/model"
 	"companyos/shared/routine"
 	"companyos/shared/worker"
 )
@@ -25,7 +27,7 @@ func DevelopmentUsers() []string { return []string{"alice", "bob"} }
 
 // Available are the harnesses that this build runs: the agents only where there is a lock for them.
 func Available() []executor.Harness {
-	all := []executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow}
+	all := []executor.Harness{executor.HarnessFixture, executor.HarnessWorkflow, executor.HarnessModel, executor.HarnessTeam}
 	if runtime.GOOS == "linux" {
 		all = append(all, executor.HarnessClaude, executor.HarnessCodex)
 	}
@@ -34,7 +36,7 @@ func Available() []executor.Harness {
 
 // Serve is the program functions/local: it starts a Company, says where it is and who may come in, and ends it when ctx
 // does.
-func Serve(ctx context.Context, c config.Local, steps worker.Steps, out io.Writer) error {
+func Serve(ctx context.Context, c config.Local, steps worker.Steps, checks map[string]app.Check, out io.Writer) error {
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
 	if c.Reset {
@@ -46,6 +48,7 @@ func Serve(ctx context.Context, c config.Local, steps worker.Steps, out io.Write
 	if err != nil {
 		return err
 	}
+	cfg.Automation.Checks = checks
 	company, err := Start(ctx, cfg)
 	if err != nil {
 		return err
@@ -79,8 +82,12 @@ func configure(ctx context.Context, c config.Local, steps worker.Steps, log *slo
 			return cfg, err
 		}
 	}
+	models := &model.Provider{BaseURL: c.AnthropicBaseURL}
+	if err := models.Check(); err != nil {
+		return cfg, fmt.Errorf("anthropic-base-url: %w", err)
+	}
 	return Config{
-		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: steps.Run, GitHosts: hosts, Sources: c.Sources,
+		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: worker.Worker{Steps: steps, Models: models}.Run, GitHosts: hosts, Sources: c.Sources,
 		Auth:         api.AuthConfig{HS256Secret: c.JWTHS256Secret, Issuer: c.JWTIssuer, Audience: c.JWTAudience, GroupsClaim: c.GroupsClaim, Roles: roles},
 		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Log: log,
 		Automation: Automation{

@@ -3,10 +3,20 @@ package local
 import (
 	"context"
 
+	"companyos/shared/app"
 	"companyos/shared/company"
 	"companyos/shared/executor"
+	"companyos/shared/notify"
 	"companyos/shared/source"
 )
+
+// channels are where summaries go: the operator's doubles, or the webhooks.
+func (c *Company) channels() map[string]app.Channel {
+	if c.cfg.Automation.Channels != nil {
+		return c.cfg.Automation.Channels
+	}
+	return notify.Channels(c.secrets)
+}
 
 // sourceReader reads Sources: the operator's double, or what the Sources point to.
 func (c *Company) sourceReader() func(context.Context, company.Source) ([]company.Document, error) {

@@ -1,0 +1,31 @@
+package main
+
+import (
+	awssns "github.com/aws/aws-sdk-go-v2/service/sns"
+
+	"companyos/functions/execute/steps"
+	"companyos/shared/app"
+	"companyos/shared/cloud"
+	"companyos/shared/cloud/bedrock"
+	"companyos/shared/config"
+	"companyos/shared/model"
+	"companyos/shared/notify/sns"
+	"companyos/shared/worker"
+)
+
+// newWorker does the work of runs, with the models of the provider that the settings name.
+func newWorker(c config.Execute) worker.Worker {
+	w := worker.Worker{Steps: steps.Registered(), Models: &model.Provider{BaseURL: c.AnthropicBaseURL}}
+	if c.ModelProvider == "bedrock" {
+		w.Models = bedrock.Provider(cloud.Config())
+	}
+	return w
+}
+
+// topics are the channel of the operator's topics, none without any.
+func topics(c config.Execute) map[string]app.Channel {
+	if len(c.SummaryTopics) == 0 {
+		return nil
+	}
+	return map[string]app.Channel{"sns": &sns.Topics{Client: awssns.NewFromConfig(cloud.Config()), ARNs: c.SummaryTopics}}
+}
