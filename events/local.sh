@@ -7,7 +7,7 @@ work=$(mktemp -d)
 holder='' server=''
 image=lambda-emulator-$$ # a name of its own: the SAM CLI keeps what it builds on an image by name
 cleanup() {
-  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  [ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server"; } || true
   [ -z "$holder" ] || { kill -INT "$holder" 2>/dev/null && wait "$holder"; } || true
   docker images --quiet "$image" | sort -u | xargs -r docker rmi -f >/dev/null 2>&1 || true
   rm -rf "$work"

@@ -23,7 +23,10 @@ func synth(ctx context.Context, root string, values map[string]string) error {
 	}
 	out := os.Getenv("CDK_OUTDIR")
 	if out == "" {
-		out = filepath.Join(root, "cdk.out")
+		out = "cdk.out"
+	}
+	if !filepath.IsAbs(out) { // the CLI means its own folder, and go -C has changed this program's
+		out = filepath.Join(root, out)
 	}
 	code := stack.Code{}
 	if code.Zips, err = buildFunctions(ctx, root, filepath.Join(root, "cdk.out", "functions"), stack.Functions(), s.Architecture.GoArch()); err != nil {

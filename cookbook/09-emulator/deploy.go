@@ -132,6 +132,7 @@ func (p *place) push(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+	p.pushed = target + ":example"
 	digests, err := p.emulator.command(ctx, "", "docker", "image", "inspect", target+":example", "--format", "{{range .RepoDigests}}{{println .}}{{end}}")
 	if err != nil {
 		return "", err

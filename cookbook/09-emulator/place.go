@@ -29,6 +29,7 @@ type place struct {
 	listener   net.Listener
 	emulator   *emulator
 	out        outputs
+	pushed     string // the image in this machine's engine, gone with the example
 	started    time.Time
 }
 
@@ -94,7 +95,11 @@ func (p *place) say(format string, a ...any) {
 func (p *place) close(ctx context.Context) error {
 	var errs []error
 	if p.emulator != nil {
-		errs = append(errs, p.emulator.stop())
+		errs = append(errs, p.emulator.stop()) // and with it the containers
+		if p.pushed != "" {
+			_, err := p.emulator.command(ctx, "", "docker", "rmi", "--force", p.pushed)
+			errs = append(errs, err)
+		}
 	}
 	if p.forger != nil && p.listener != nil {
 		errs = append(errs, p.listener.Close())
