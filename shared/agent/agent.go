@@ -223,7 +223,7 @@ func (s *supervisor) phases(ctx context.Context) (Outcome, error) {
 	if s.work.Repository == nil {
 		return Outcome{}, failuref(task.EndInternal, nil, "The work names no repository.")
 	}
-	if err := s.equip(); err != nil {
+	if err := s.equip(ctx); err != nil {
 		return Outcome{}, err
 	}
 	defer s.broker.Shut()

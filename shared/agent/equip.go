@@ -26,7 +26,7 @@ const baseURLSuffix = "_BASE_URL"
 
 // equip finds what the harness needs, and starts the broker. Errors: *EndError of kind harness_missing or
 // model_unauthorized.
-func (s *supervisor) equip() error {
+func (s *supervisor) equip(ctx context.Context) error {
 	harness, ok := harnesses()[s.work.Harness]
 	if !ok {
 		return failuref(task.EndHarnessMissing, nil, "This sandbox has no harness %q.", s.work.Harness)
@@ -62,7 +62,7 @@ func (s *supervisor) equip() error {
 		}
 	}
 	var err error
-	if s.broker, err = broker.Start(c); err != nil {
+	if s.broker, err = broker.Start(ctx, c); err != nil {
 		return failuref(task.EndInternal, err, "The way to the model cannot be opened: %v", err)
 	}
 	return nil

@@ -57,7 +57,7 @@ func ask(b *testing.B, url, token, body string) (first time.Duration, size int64
 
 func started(b *testing.B, upstream string) *broker.Broker {
 	b.Helper()
-	br, err := broker.Start(broker.Config{
+	br, err := broker.Start(b.Context(), broker.Config{
 		API: broker.Anthropic, Upstream: upstream, Key: key, Model: "m", Price: &broker.Price{Input: 1, Output: 1}, BudgetUSD: 1e6, Spool: b.TempDir(),
 	})
 	if err != nil {

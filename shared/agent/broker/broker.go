@@ -92,8 +92,8 @@ type Broker struct {
 // inflightMost bounds the requests to the provider at one time; with it, what a budget can be overstepped by.
 const inflightMost = 16
 
-// Start starts a broker on a loopback port.
-func Start(c Config) (*Broker, error) {
+// Start starts a broker on a loopback port. It ends with Close, not with ctx.
+func Start(ctx context.Context, c Config) (*Broker, error) {
 	b := &Broker{Config: c, token: "agent-" + rand.Text(), egress: map[string]bool{}}
 	if b.Now == nil {
 		b.Now = time.Now
@@ -121,7 +121,7 @@ func Start(c Config) (*Broker, error) {
 	if b.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	ctx, cut := context.WithCancel(context.Background())
+	ctx, cut := context.WithCancel(context.WithoutCancel(ctx))
 	b.cut = cut
 	b.server = &http.Server{
 		Handler: b, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10,

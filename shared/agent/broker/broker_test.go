@@ -53,7 +53,7 @@ func setup(t *testing.T, c broker.Config, provider http.HandlerFunc) *bundle {
 	}
 	c.Spent = func() { close(b.spent) }
 	var err error
-	if b.Broker, err = broker.Start(c); err != nil {
+	if b.Broker, err = broker.Start(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
@@ -337,7 +337,7 @@ func TestClose(t *testing.T) {
 func TestUpstream(t *testing.T) {
 	t.Parallel()
 	for _, upstream := range []string{"", "http://example.com", "ftp://127.0.0.1", "http://localhost", "https://", "::"} {
-		if b, err := broker.Start(broker.Config{API: broker.OpenAI, Upstream: upstream}); err == nil {
+		if b, err := broker.Start(t.Context(), broker.Config{API: broker.OpenAI, Upstream: upstream}); err == nil {
 			_ = b.Close()
 			t.Errorf("%q was taken", upstream)
 		}
