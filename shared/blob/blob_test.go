@@ -28,7 +28,7 @@ func TestKeyHash(t *testing.T) {
 		"":                                       "",
 		"a-" + hello + "/b":                      "",
 		"patch-" + hello[:32] + "-" + hello[:31]: "",
-		"patch-\u00e9" + hello[:62]:                   "",
+		"patch-\u00e9" + hello[:62]:              "",
 		"patch-" + hello + "-" + hello:           hello,
 		"runs/r/1/log-" + strings.Repeat("0", 64):  strings.Repeat("0", 64),
 		"runs/r/1/log--" + strings.Repeat("0", 64): strings.Repeat("0", 64),
