@@ -14,27 +14,28 @@ const hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 
 func TestKeyHash(t *testing.T) {
 	t.Parallel()
-	for key, want := range map[string]string{
-		"runs/r/1/patch-" + hello:                hello,
-		"x-" + hello:                             hello,
-		"-" + hello:                              hello,
-		hello:                                    "",
-		"patch_" + hello:                         "",
-		"patch-" + hello[1:]:                     "",
-		"patch-" + strings.ToUpper(hello):        "",
-		"patch-" + hello[:63] + "g":              "",
-		"patch-" + hello + ".gz":                 "",
-		"runs/r/1/input":                         "",
-		"":                                       "",
-		"a-" + hello + "/b":                      "",
-		"patch-" + hello[:32] + "-" + hello[:31]: "",
-		"patch-\u00e9" + hello[:62]:              "",
-		"patch-" + hello + "-" + hello:           hello,
-		"runs/r/1/log-" + strings.Repeat("0", 64):  strings.Repeat("0", 64),
-		"runs/r/1/log--" + strings.Repeat("0", 64): strings.Repeat("0", 64),
+	zeros := strings.Repeat("0", 64)
+	for _, c := range []struct{ key, want string }{
+		{"runs/r/1/patch-" + hello, hello},
+		{"x-" + hello, hello},
+		{"-" + hello, hello},
+		{hello, ""},
+		{"patch_" + hello, ""},
+		{"patch-" + hello[1:], ""},
+		{"patch-" + strings.ToUpper(hello), ""},
+		{"patch-" + hello[:63] + "g", ""},
+		{"patch-" + hello + ".gz", ""},
+		{"runs/r/1/input", ""},
+		{"", ""},
+		{"a-" + hello + "/b", ""},
+		{"patch-" + hello[:32] + "-" + hello[:31], ""},
+		{"patch-\u00e9" + hello[:62], ""},
+		{"patch-" + hello + "-" + hello, hello},
+		{"runs/r/1/log-" + zeros, zeros},
+		{"runs/r/1/log--" + zeros, zeros},
 	} {
-		if got, ok := blob.KeyHash(key); got != want || ok != (want != "") {
-			t.Errorf("%q: %q %v, want %q", key, got, ok, want)
+		if got, ok := blob.KeyHash(c.key); got != c.want || ok != (c.want != "") {
+			t.Errorf("%q: %q %v, want %q", c.key, got, ok, c.want)
 		}
 	}
 }
