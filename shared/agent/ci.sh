@@ -24,6 +24,8 @@ COMPANY_TEST_IMAGE=$(infra/image.sh build --debootstrap)
 export COMPANY_TEST_IMAGE
 check 'the suite of the launchers, in containers' go test -tags docker -count 1 -timeout 8m -parallel 4 ./shared/sandbox/docker
 
+check 'functions/local with containers' go test -tags docker -count 1 -run TestImage ./shared/local
+
 say 'the image with the agents, as a user builds it'
 container=$(docker create "$COMPANY_TEST_IMAGE")
 docker cp -q "$agents/../." "$container:/opt/agents" >/dev/null

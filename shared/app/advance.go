@@ -137,7 +137,7 @@ func (c *Company) ask(ctx context.Context, run *task.Run, look task.Look) ([]tas
 
 func seenOf(s sandbox.Status) task.Seen {
 	return task.Seen{
-		Handle: s.Handle, Alive: !s.State.Stopped(), Missing: s.State == sandbox.StateMissing, Reason: s.Reason, Detail: s.Detail,
+		Handle: s.Handle, Alive: !s.State.Stopped(), Missing: s.State == sandbox.StateMissing, Reason: s.Reason, Detail: s.Detail, Image: s.Image,
 	}
 }
 

@@ -11,6 +11,7 @@ type Local struct {
 	Addr                       string
 	Data                       string
 	Executors                  string
+	Image                      string
 	Prices                     string
 	Reset                      bool
 	DatabaseURL                string
@@ -40,6 +41,7 @@ func ReadLocal(args []string) (c Local, err error) {
 	f.StringVar(&c.Addr, "addr", "127.0.0.1:7070", "address to listen on; one that is not loopback refuses the development users")
 	f.StringVar(&c.Data, "data", ".company", "folder for everything that lasts")
 	f.StringVar(&c.Executors, "executors", DefaultExecutors, "file with the executors")
+	f.StringVar(&c.Image, "image", "", "image of the sandboxes, run by this machine's Docker engine (infra/image.sh build makes it); empty: processes")
 	f.StringVar(&c.Prices, "prices", "", "file with the prices of models")
 	f.BoolVar(&c.Reset, "reset", false, "stop the sandboxes and remove the data folder first")
 	f.StringVar(&c.DatabaseURL, "database-url", "", "use this PostgreSQL instead of an embedded one")

@@ -31,6 +31,7 @@ type program struct {
 	cmd    *exec.Cmd
 	out    *lines
 	client *wire.Client
+	more   []string // further settings
 }
 
 // lines collects what a program prints.
@@ -79,13 +80,13 @@ var build = sync.OnceValues(func() (string, error) {
 })
 
 // newProgram makes a folder with a git repository and executors whose script every attempt of engineer plays.
-func newProgram(t testing.TB, script string) *program {
+func newProgram(t testing.TB, script string, more ...string) *program {
 	t.Helper()
 	bin, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{t: t, bin: bin, folder: t.TempDir()}
+	p := &program{t: t, bin: bin, folder: t.TempDir(), more: more}
 	for dir := p.folder; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) { // the agent's user passes through
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -120,7 +121,8 @@ func (p *program) path(name string) string { return filepath.Join(p.folder, name
 
 func (p *program) start() {
 	p.t.Helper()
-	p.cmd = exec.Command(p.bin, "-addr", p.addr, "-data", p.path("data"), "-executors", p.path("executors.yaml"), "-git-hosts", p.git.URL)
+	args := append([]string{"-addr", p.addr, "-data", p.path("data"), "-executors", p.path("executors.yaml"), "-git-hosts", p.git.URL}, p.more...)
+	p.cmd = exec.Command(p.bin, args...)
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		p.t.Fatal(err)
@@ -168,7 +170,7 @@ func (p *program) stop() {
 func (p *program) end() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
-	reset := exec.Command(p.bin, "-addr", "127.0.0.1:0", "-data", p.path("data"), "-reset")
+	reset := exec.Command(p.bin, append([]string{"-addr", "127.0.0.1:0", "-data", p.path("data"), "-reset"}, p.more...)...)
 	out := &lines{}
 	stdout, err := reset.StdoutPipe()
 	if err != nil || reset.Start() != nil {

@@ -2,6 +2,8 @@ package local
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"companyos/shared/agent/fixture"
@@ -19,6 +22,7 @@ import (
 	"companyos/shared/executor"
 	"companyos/shared/model"
 	"companyos/shared/routine"
+	"companyos/shared/sandbox/docker"
 	"companyos/shared/worker"
 )
 
@@ -40,7 +44,7 @@ func Serve(ctx context.Context, c config.Local, steps worker.Steps, checks map[s
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
 	if c.Reset {
-		if err := Reset(ctx, c.Data, log); err != nil {
+		if err := Reset(ctx, c, log); err != nil {
 			return err
 		}
 	}
@@ -89,7 +93,7 @@ func configure(ctx context.Context, c config.Local, steps worker.Steps, log *slo
 	return Config{
 		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: worker.Worker{Steps: steps, Models: models}.Run, GitHosts: hosts, Sources: c.Sources,
 		Auth:         api.AuthConfig{HS256Secret: c.JWTHS256Secret, Issuer: c.JWTIssuer, Audience: c.JWTAudience, GroupsClaim: c.GroupsClaim, Roles: roles},
-		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Log: log,
+		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Sandboxes: launcherOf(c), Log: log,
 		Automation: Automation{
 			TickCron: c.TickCron, Retention: routine.Retention{HistoryDays: c.AutomationHistoryRetention, ArtifactDays: c.RetentionDays},
 		},
@@ -147,9 +151,24 @@ func (c *Company) announce(settings config.Local, out io.Writer) error {
 	return nil
 }
 
+// launcherOf is what a Company's sandboxes are: containers of an image, else processes.
+func launcherOf(c config.Local) func(Paths) (Launcher, error) {
+	if c.Image == "" {
+		return processes
+	}
+	return func(p Paths) (Launcher, error) {
+		folder := sha256.Sum256([]byte(p.Data)) // several data folders may share one engine
+		return docker.New(docker.Config{Image: c.Image, Prefix: "company-" + hex.EncodeToString(folder[:4]) + "-", Log: p.Log})
+	}
+}
+
 // Reset stops the sandboxes of a data folder and removes it.
-func Reset(ctx context.Context, data string, log *slog.Logger) error {
-	launcher, err := processes(Paths{Data: data, Log: log})
+func Reset(ctx context.Context, c config.Local, log *slog.Logger) error {
+	data, err := filepath.Abs(c.Data)
+	if err != nil {
+		return err
+	}
+	launcher, err := launcherOf(c)(Paths{Data: data, Log: log})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ type Seen struct {
 	Missing bool    // the launcher knows nothing of it
 	Reason  EndKind // why it stopped, empty when it ended by itself
 	Detail  string
+	Image   string // what it runs, empty where the launcher does not say
 }
 
 // BeginCall puts a call of a launch in flight. ok is false when another call of this launch is, or the launch is over.
@@ -76,6 +77,9 @@ func Observe(r Run, launch int, seen []Seen, secret string, now time.Time) (_ Ru
 		return r.adopt(seen, secret, now)
 	}
 	for _, s := range seen {
+		if s.Handle == r.SandboxARN {
+			r = r.withImage(s.Image)
+		}
 		switch {
 		case s.Handle != r.SandboxARN:
 			continue
@@ -90,6 +94,19 @@ func Observe(r Run, launch int, seen []Seen, secret string, now time.Time) (_ Ru
 		}
 	}
 	return r, nil
+}
+
+// withImage notes what the run's sandbox runs.
+func (r Run) withImage(image string) Run {
+	info := SandboxInfo{}
+	if r.SandboxInfo != nil {
+		info = *r.SandboxInfo
+	}
+	if image != "" && info.Image != image {
+		info.Image = image
+		r.SandboxInfo = &info
+	}
+	return r
 }
 
 // adopt takes a sandbox of the launch from a list. An empty list counts as stopped once nothing of the launch can
@@ -109,6 +126,7 @@ func (r Run) adopt(seen []Seen, secret string, now time.Time) (Run, []string) {
 		}
 	}
 	r.SandboxARN, r.CallingUntil, r.UpdatedAt = pick.Handle, nil, &now
+	r = r.withImage(pick.Image)
 	if r.wantsStop(now) {
 		return r, alive(seen)
 	}
