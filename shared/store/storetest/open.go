@@ -32,30 +32,43 @@ func Open(t testing.TB) *store.DB {
 			t.Fatalf("%s: a whole number of 2 or more, not %q", conflictsEnv, every)
 		}
 		for _, table := range []string{"tasks", "runs", "slots"} {
-			failCommits(t, db, table, fmt.Sprintf("nextval('commits_of_%s') %% %d = 0", table, n))
+			failCommits(t, db, table, suiteConflict+table, func(next string) string { return next + " % " + strconv.Itoa(n) + " = 0" })
 		}
 	}
 	return db
 }
 
-// FailCommits lets the next n COMMITs that wrote to a table fail as a serialization failure.
+// FailCommits lets the next n COMMITs that wrote to a table fail as a serialization failure. What the suite injects there is
+// taken away: the test counts on its own.
 func FailCommits(t testing.TB, db *store.DB, table string, n int) {
 	t.Helper()
-	failCommits(t, db, table, fmt.Sprintf("nextval('commits_of_%s') <= %d", table, n))
+	if _, err := db.Pool().Exec(t.Context(), "DROP TRIGGER IF EXISTS "+suiteConflict+table+" ON "+table); err != nil {
+		t.Fatal(err)
+	}
+	failCommits(t, db, table, "own_conflict_"+table, func(next string) string { return next + " <= " + strconv.Itoa(n) })
 }
 
-// failCommits uses what a store never may: a trigger that fires at COMMIT, and a sequence, which a rollback keeps.
-func failCommits(t testing.TB, db *store.DB, table, when string) {
+// suiteConflict begins the names of what conflictsEnv makes.
+const suiteConflict = "suite_conflict_"
+
+// failCommits uses what a store never may: a trigger that fires at COMMIT, and a sequence, which a rollback keeps. It fires
+// once a transaction, for what the store does, its transactions and its generated statements, and not for what a test
+// writes by hand. when is the condition on the sequence's next number.
+func failCommits(t testing.TB, db *store.DB, table, name string, when func(next string) string) {
 	t.Helper()
 	for _, statement := range []string{
-		fmt.Sprintf(`CREATE SEQUENCE commits_of_%s`, table),
-		fmt.Sprintf(`CREATE FUNCTION conflict_%s() RETURNS trigger LANGUAGE plpgsql AS $$
+		"CREATE SEQUENCE " + name,
+		fmt.Sprintf(`CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS $$
 			BEGIN
-				IF %s THEN RAISE EXCEPTION 'injected conflict' USING ERRCODE = '40001'; END IF;
+				IF (current_query() ILIKE 'commit%%' OR current_query() LIKE '-- name:%%')
+					AND current_setting('company.%s', true) IS DISTINCT FROM pg_current_xact_id()::text THEN
+					PERFORM set_config('company.%s', pg_current_xact_id()::text, false);
+					IF %s THEN RAISE EXCEPTION 'injected conflict' USING ERRCODE = '40001'; END IF;
+				END IF;
 				RETURN NULL;
-			END $$`, table, when),
-		fmt.Sprintf(`CREATE CONSTRAINT TRIGGER conflict AFTER INSERT OR UPDATE ON %s DEFERRABLE INITIALLY DEFERRED
-			FOR EACH ROW EXECUTE FUNCTION conflict_%s()`, table, table),
+			END $$`, name, name, name, when("nextval('"+name+"')")),
+		fmt.Sprintf(`CREATE CONSTRAINT TRIGGER %s AFTER INSERT OR UPDATE ON %s DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION %s()`, name, table, name),
 	} {
 		if _, err := db.Pool().Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
