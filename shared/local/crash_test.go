@@ -1,7 +1,6 @@
 package local_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,9 +13,12 @@ import (
 	"companyos/shared/wire"
 )
 
-// The agent leaves a line for each time that it works, and waits where a test wants it to.
-func script(folder string) string {
-	return `{turns: [{steps: [{run: [sh, -c, "echo worked >> ` + folder + `/work; echo yes > ` + folder + `/started; while [ -e ` + folder + `/hold ]; do sleep 0.05; done"]}, {answer: done}]}]}`
+// pause is how long an agent works where the server has to come back meanwhile.
+const pause = 8 * time.Second
+
+// script is an agent that works for a while.
+func script(work time.Duration) string {
+	return `{turns: [{steps: [{sleep: "` + work.String() + `"}, {answer: done}]}]}`
 }
 
 // TestKill kills the server at each point of an attempt's life. After a restart the attempt has ended as the contract's
@@ -24,7 +26,7 @@ func script(folder string) string {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		hold bool // the agent waits until the server is back
+		hold bool // the agent works until the server is back
 		lost bool // the launch may be lost: its token was on the way
 		when func(p *program, run string)
 	}{
@@ -35,8 +37,8 @@ func TestKill(t *testing.T) {
 				return len(found) > 0
 			})
 		}},
-		"in the middle": {true, false, func(p *program, _ string) {
-			p.until("the agent", 60*time.Second, func() bool { return p.read("shared/started") != "" })
+		"in the middle": {true, false, func(p *program, run string) {
+			p.until("the agent", 60*time.Second, func() bool { return p.began(run) == 1 })
 		}},
 		"after the report": {false, false, func(p *program, run string) {
 			p.until("the report", 60*time.Second, func() bool {
@@ -47,20 +49,16 @@ func TestKill(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newProgramIn(t)
+			work := time.Millisecond
 			if c.hold {
-				write(t, p.path("shared/hold"))
+				work = pause
 			}
+			p := newProgram(t, script(work))
 			accepted := p.accepted()
 			started := must(p.client.StartRun(t.Context(), accepted.ID, wire.TaskRunCreate{Attempt: 1}))(t)
 			c.when(p, started.RunID)
 			p.kill()
 			p.start()
-			if c.hold {
-				if err := os.Remove(p.path("shared/hold")); err != nil {
-					t.Fatal(err)
-				}
-			}
 			got := p.settled(accepted.ID)
 			want := 2
 			switch {
@@ -77,7 +75,7 @@ func TestKill(t *testing.T) {
 			if again := p.settled(accepted.ID); again.Result.Status != task.ResultCompleted {
 				t.Errorf("the next attempt: %+v", again.Result)
 			}
-			if n := p.worked(); n != want {
+			if n := p.began(started.RunID) + p.began(repeat.RunID); n != want {
 				t.Errorf("two attempts worked %d times, not %d", n, want)
 			}
 			p.invariants()
@@ -85,46 +83,19 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// newProgramIn is newProgram with a folder that the agent's user may write to.
-func newProgramIn(t testing.TB) *program {
-	t.Helper()
-	shared := t.TempDir()
-	for dir := shared; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"work", "started"} { // every attempt has a user of its own
-		write(t, filepath.Join(shared, name))
-		if err := os.Chmod(filepath.Join(shared, name), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := newProgram(t, script(shared))
-	if err := os.Symlink(shared, p.path("shared")); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func write(t testing.TB, path string) {
-	t.Helper()
-	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (p *program) worked() int {
-	return strings.Count(p.read("shared/work"), "worked")
-}
-
-func (p *program) read(name string) string {
+// began counts how often an agent began to work on a run.
+func (p *program) began(run string) (n int) {
 	p.t.Helper()
-	raw, err := os.ReadFile(p.path(name))
+	events, err := p.client.RunEvents(p.t.Context(), run, 0, 0)
 	if err != nil {
-		p.t.Fatal(err)
+		return 0 // the server is away
 	}
-	return string(raw)
+	for _, e := range events.Data {
+		if e.Type == wire.EventStarted {
+			n++
+		}
+	}
+	return n
 }
 
 // invariants checks the records, once what is under way has come to rest.
@@ -149,21 +120,17 @@ func (p *program) invariants() {
 // TestRestart shuts the server down in the middle of an attempt: it says what goes on, and the next start takes it over.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	p := newProgramIn(t)
-	write(t, p.path("shared/hold"))
+	p := newProgram(t, script(pause))
 	accepted := p.accepted()
-	must(p.client.StartRun(t.Context(), accepted.ID, wire.TaskRunCreate{Attempt: 1}))(t)
-	p.until("the agent", 60*time.Second, func() bool { return p.read("shared/started") != "" })
+	started := must(p.client.StartRun(t.Context(), accepted.ID, wire.TaskRunCreate{Attempt: 1}))(t)
+	p.until("the agent", 60*time.Second, func() bool { return p.began(started.RunID) == 1 })
 	p.stop()
 	if said := p.out.String(); !strings.Contains(said, "1 sandbox") {
 		t.Errorf("nothing was said about the sandbox that goes on:\n%s", said)
 	}
-	if err := os.Remove(p.path("shared/hold")); err != nil {
-		t.Fatal(err)
-	}
 	p.start()
-	if got := p.settled(accepted.ID); got.Status != task.StatusInReview || p.worked() != 1 {
-		t.Errorf("status %s, worked %d times", got.Status, p.worked())
+	if got := p.settled(accepted.ID); got.Status != task.StatusInReview || p.began(started.RunID) != 1 {
+		t.Errorf("status %s, began %d times", got.Status, p.began(started.RunID))
 	}
 	p.invariants()
 }

@@ -17,9 +17,9 @@ func TestTheDatabaseIsKilled(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "shut down": syscall.SIGQUIT} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newProgramIn(t)
+			p := newProgram(t, script(time.Second))
 			accepted := p.accepted()
-			must(p.client.StartRun(t.Context(), accepted.ID, wire.TaskRunCreate{Attempt: 1}))(t)
+			started := must(p.client.StartRun(t.Context(), accepted.ID, wire.TaskRunCreate{Attempt: 1}))(t)
 			server, err := embedded.Attach(t.Context(), filepath.Join(p.path("data"), "postgres"))
 			if err != nil {
 				t.Fatal(err)
@@ -35,8 +35,8 @@ func TestTheDatabaseIsKilled(t *testing.T) {
 				got, err := p.client.Task(t.Context(), accepted.ID)
 				return err == nil && got.Status == task.StatusInReview
 			})
-			if n := p.worked(); n != 1 {
-				t.Errorf("the attempt worked %d times", n)
+			if n := p.began(started.RunID); n != 1 {
+				t.Errorf("the agent began %d times", n)
 			}
 			p.invariants()
 		})
