@@ -204,20 +204,20 @@ func (m *model) stuck(states []mState, edges []int32, from []int) int32 {
 		}
 	}
 	good := make([]bool, len(states))
-	var todo []int32
+	var queue []int32
 	for i := range states {
 		if m.over(&states[i]) {
 			good[i] = true
-			todo = append(todo, int32(i))
+			queue = append(queue, int32(i))
 		}
 	}
-	for len(todo) > 0 {
-		n := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for len(queue) > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
 		for _, u := range back[at[n]:at[n+1]] {
 			if !good[u] {
 				good[u] = true
-				todo = append(todo, u)
+				queue = append(queue, u)
 			}
 		}
 	}
