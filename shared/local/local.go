@@ -171,11 +171,7 @@ func (c *Company) openStores(ctx context.Context) (err error) {
 // wire connects the parts.
 func (c *Company) wire(ctx context.Context) (err error) {
 	c.Attempts, c.Work = queue.NewLocal(c.cfg.Attempts), queue.NewLocal(c.cfg.Work)
-	launcher := c.cfg.Sandboxes
-	if launcher == nil {
-		launcher = processes
-	}
-	if c.launcher, err = launcher(Paths{Data: c.cfg.Data, APIURL: c.URL, Log: c.cfg.Log, Exited: c.exited}); err != nil {
+	if c.launcher, err = c.cfg.launcher(Paths{Data: c.cfg.Data, APIURL: c.URL, Log: c.cfg.Log, Exited: c.exited}); err != nil {
 		return err
 	}
 	auth := c.cfg.Auth
@@ -243,7 +239,10 @@ func (c *Company) sweep(ctx context.Context) error {
 	}
 }
 
-func processes(p Paths) (Launcher, error) {
+func (cfg Config) launcher(p Paths) (Launcher, error) {
+	if cfg.Sandboxes != nil {
+		return cfg.Sandboxes(p)
+	}
 	return process.New(process.Config{Dir: p.Data, Log: p.Log, Exited: p.Exited})
 }
 

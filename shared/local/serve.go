@@ -93,7 +93,7 @@ func configure(ctx context.Context, c config.Local, steps worker.Steps, log *slo
 	return Config{
 		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: worker.Worker{Steps: steps, Models: models}.Run, GitHosts: hosts, Sources: c.Sources,
 		Auth:         api.AuthConfig{HS256Secret: c.JWTHS256Secret, Issuer: c.JWTIssuer, Audience: c.JWTAudience, GroupsClaim: c.GroupsClaim, Roles: roles},
-		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Sandboxes: launcherOf(c), Log: log,
+		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Sandboxes: containers(c), Log: log,
 		Automation: Automation{
 			TickCron: c.TickCron, Retention: routine.Retention{HistoryDays: c.AutomationHistoryRetention, ArtifactDays: c.RetentionDays},
 		},
@@ -151,10 +151,10 @@ func (c *Company) announce(settings config.Local, out io.Writer) error {
 	return nil
 }
 
-// launcherOf is what a Company's sandboxes are: containers of an image, else processes.
-func launcherOf(c config.Local) func(Paths) (Launcher, error) {
+// containers are a Company's sandboxes where an image was named; without one they are processes, see Config.
+func containers(c config.Local) func(Paths) (Launcher, error) {
 	if c.Image == "" {
-		return processes
+		return nil
 	}
 	return func(p Paths) (Launcher, error) {
 		folder := sha256.Sum256([]byte(p.Data)) // several data folders may share one engine
@@ -168,7 +168,7 @@ func Reset(ctx context.Context, c config.Local, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	launcher, err := launcherOf(c)(Paths{Data: data, Log: log})
+	launcher, err := Config{Sandboxes: containers(c)}.launcher(Paths{Data: data, Log: log})
 	if err != nil {
 		return err
 	}
