@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -8,19 +9,30 @@ import (
 	"companyos/shared/config"
 )
 
-// readers are how the functions read what they are given.
-var readers = map[string]func() error{
-	"api":      func() error { _, err := config.ReadAPI(); return err },
-	"dispatch": func() error { _, err := config.ReadDispatch(); return err },
-	"execute":  func() error { _, err := config.ReadExecute(); return err },
-	"sweep":    func() error { _, err := config.ReadSweep(); return err },
-	"migrate":  func() error { _, err := config.ReadMigrate(); return err },
+// readers are how the functions read what they are given; each returns every setting that it knows.
+var readers = map[string]func() ([]slog.Attr, error){
+	"api":      func() ([]slog.Attr, error) { c, err := config.ReadAPI(); return c.Values, err },
+	"dispatch": func() ([]slog.Attr, error) { c, err := config.ReadDispatch(); return c.Values, err },
+	"execute":  func() ([]slog.Attr, error) { c, err := config.ReadExecute(); return c.Values, err },
+	"sweep":    func() ([]slog.Attr, error) { c, err := config.ReadSweep(); return c.Values, err },
+	"migrate":  func() ([]slog.Attr, error) { c, err := config.ReadMigrate(); return c.Values, err },
 }
 
-// Each function finds in its environment what it needs to start.
+// unset are the settings that no deployment gives, by function; "" stands for all.
+var unset = map[string][]string{
+	"":         {"database-url"}, // a URL holds a password: it is a secret's name that is given
+	"api":      {"jwt-hs256-secret", "tick-cron"},
+	"dispatch": {"roles", "secrets-prefix", "tick-cron"}, // it decides nothing by a person's rights
+	"execute":  {"anthropic-base-url", "public-url", "tick-cron"},
+	"sweep":    {"public-url", "secrets-prefix", "tick-cron"},
+}
+
+// Each function finds in its environment what it needs to start, and a setting that it reads is one that a deployment can
+// give: otherwise it would have its default for ever.
 func TestFunctionsStartWithWhatTheyAreGiven(t *testing.T) {
-	for variant := range variants {
-		for name, read := range readers {
+	for name, read := range readers {
+		given := map[string]bool{}
+		for variant := range variants {
 			t.Run(variant+"/"+name, func(t *testing.T) {
 				variables, _ := deployed(t, variant).of("AWS::Lambda::Function")[name].at("Environment", "Variables").(map[string]any)
 				for key, value := range variables {
@@ -29,11 +41,33 @@ func TestFunctionsStartWithWhatTheyAreGiven(t *testing.T) {
 						v = "known-at-deployment"
 					}
 					t.Setenv(key, v)
+					given[key] = true
 				}
-				if err := read(); err != nil {
+				values, err := read()
+				if err != nil {
 					t.Error(err)
 				}
+				for _, v := range values {
+					given[v.Key] = given[v.Key] || false
+				}
 			})
+		}
+		for key, ok := range given {
+			variable := "COMPANY_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
+			if excepted := slices.Contains(unset[""], key) || slices.Contains(unset[name], key); ok || given[variable] == !excepted {
+				continue
+			}
+			t.Errorf("%s: %s given: %v", name, variable, given[variable])
+		}
+	}
+}
+
+// The automation's schedule is said to people as it is.
+func TestTheTickIsAsItIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, r := range deployed(t, "default").of("AWS::Scheduler::Schedule") {
+		if got := r.at("ScheduleExpression"); got != "cron(0 * * * ? *)" {
+			t.Errorf("it ticks at %v, and a setting's default says 0 * * * *", got)
 		}
 	}
 }
@@ -42,10 +76,11 @@ func TestFunctionsStartWithWhatTheyAreGiven(t *testing.T) {
 func TestFunctionsAreGivenNothingElse(t *testing.T) {
 	t.Parallel()
 	only := map[string][]string{
-		"COMPANY_JWT_ISSUER": {"api"}, "COMPANY_JWT_AUDIENCE": {"api"}, "COMPANY_ROLES": {"api"}, "COMPANY_GROUPS_CLAIM": {"api"},
+		"COMPANY_JWT_ISSUER": {"api"}, "COMPANY_JWT_AUDIENCE": {"api"}, "COMPANY_ROLES": {"api", "execute", "sweep"}, "COMPANY_GROUPS_CLAIM": {"api"},
 		"COMPANY_SECRETS_PREFIX": {"api", "execute"}, "COMPANY_PUBLIC_URL": {"api", "dispatch"},
 		"COMPANY_CLUSTER": {"dispatch"}, "COMPANY_TASK_DEFINITION": {"dispatch"}, "COMPANY_SUBNETS": {"dispatch"},
 		"COMPANY_SECURITY_GROUPS": {"dispatch"}, "COMPANY_CAPACITY_PROVIDER": {"dispatch"}, "COMPANY_ASSIGN_PUBLIC_IP": {"dispatch"},
+		"COMPANY_MODEL_PROVIDER": {"execute"}, "COMPANY_SUMMARY_TOPICS": {"execute"},
 		"COMPANY_RETENTION_DAYS": {"sweep"}, "COMPANY_AUTOMATION_HISTORY_RETENTION_DAYS": {"sweep"},
 	}
 	every(t, func(t *testing.T, d *deployment) {

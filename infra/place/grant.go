@@ -1,6 +1,8 @@
 package place
 
 import (
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3assets"
@@ -26,6 +28,36 @@ func ReadSecrets(prefix string, functions ...*Function) {
 		wildcard(fn.Role, `^Resource::arn:.*:secret:.*\/\*$`, "Executors name their secrets, which an operator adds without a deployment; nothing else lies under the prefix.")
 		fn.Set(map[string]*string{"COMPANY_SECRETS_PREFIX": jsii.String(prefix)})
 	}
+}
+
+// CallsBedrock lets a function ask Anthropic's models of Bedrock, itself or by an inference profile of the account.
+func CallsBedrock(fn *Function) {
+	partition := func(parts ...*string) *string {
+		return awscdk.Fn_Join(jsii.String(""), &[]*string{jsii.String("arn:"), awscdk.Aws_PARTITION(), awscdk.Fn_Join(jsii.String(""), &parts)})
+	}
+	fn.Allow(awsiam.PolicyStatementProps{
+		Actions: jsii.Strings("bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"),
+		Resources: &[]*string{
+			partition(jsii.String(":bedrock:*::foundation-model/anthropic.*")),
+			partition(jsii.String(":bedrock:"), awscdk.Aws_REGION(), jsii.String(":"), awscdk.Aws_ACCOUNT_ID(), jsii.String(":inference-profile/*")),
+		},
+	})
+	wildcard(fn.Role, `^Resource::arn:.*:bedrock:.*\*$`, "Executors name their models, which an operator changes without a deployment; a profile sends a request to models of several regions.")
+	fn.Set(map[string]*string{"COMPANY_MODEL_PROVIDER": jsii.String("bedrock")})
+}
+
+// Publishes lets a function publish to topics, each given as name=ARN.
+func Publishes(fn *Function, topics []string) {
+	if len(topics) == 0 {
+		return
+	}
+	var arns []*string
+	for _, topic := range topics {
+		_, arn, _ := strings.Cut(topic, "=")
+		arns = append(arns, &arn)
+	}
+	fn.Allow(awsiam.PolicyStatementProps{Actions: jsii.Strings("sns:Publish"), Resources: &arns})
+	fn.Set(map[string]*string{"COMPANY_SUMMARY_TOPICS": jsii.String(strings.Join(topics, ","))})
 }
 
 // allowObject lets a function read one file of the deployment.

@@ -13,17 +13,17 @@ import (
 type Issuer struct{ Issuer, Audience *string }
 
 // NewIssuer is the given issuer, or a user pool made on request.
-func NewIssuer(scope constructs.Construct, id string, s setting.Settings, api *API) Issuer {
+func NewIssuer(scope constructs.Construct, id string, s setting.Settings) Issuer {
 	if s.SignIn == setting.SignInOIDC {
 		return Issuer{jsii.String(s.Issuer), jsii.String(s.Audience)}
 	}
-	return newUserPool(scope, id, s, api)
+	return newUserPool(scope, id, s)
 }
 
 // newUserPool makes a pool with hosted sign-in and the first admin's group. People are invited, they do not sign up.
-// The board signs in with the code flow and PKCE, so its client has no secret; its ID tokens name the client as their
-// audience and carry the groups.
-func newUserPool(scope constructs.Construct, id string, s setting.Settings, api *API) Issuer {
+// A program of theirs signs in with the code flow and PKCE and is answered at loopback, so its client has no secret; its
+// access tokens name the client and carry the groups.
+func newUserPool(scope constructs.Construct, id string, s setting.Settings) Issuer {
 	pool := awscognito.NewUserPool(scope, jsii.String(id), &awscognito.UserPoolProps{
 		SelfSignUpEnabled:  jsii.Bool(false),
 		SignInAliases:      &awscognito.SignInAliases{Email: jsii.Bool(true)},
@@ -40,13 +40,13 @@ func newUserPool(scope constructs.Construct, id string, s setting.Settings, api 
 	domain := pool.AddDomain(jsii.String("domain"), &awscognito.UserPoolDomainOptions{
 		CognitoDomain: &awscognito.CognitoDomainOptions{DomainPrefix: jsii.String(s.SignInDomain)},
 	})
-	client := pool.AddClient(jsii.String("board"), &awscognito.UserPoolClientOptions{
+	client := pool.AddClient(jsii.String("people"), &awscognito.UserPoolClientOptions{
 		GenerateSecret:             jsii.Bool(false),
 		PreventUserExistenceErrors: jsii.Bool(true),
 		OAuth: &awscognito.OAuthSettings{
 			Flows:        &awscognito.OAuthFlows{AuthorizationCodeGrant: jsii.Bool(true)},
 			Scopes:       &[]awscognito.OAuthScope{awscognito.OAuthScope_OPENID(), awscognito.OAuthScope_EMAIL(), awscognito.OAuthScope_PROFILE()},
-			CallbackUrls: &[]*string{awscdk.Fn_Join(jsii.String(""), &[]*string{api.URL(), jsii.String("/")})},
+			CallbackUrls: jsii.Strings("http://localhost:8976/"),
 		},
 	})
 	awscognito.NewCfnUserPoolGroup(scope, jsii.String(id+"-admins"), &awscognito.CfnUserPoolGroupProps{
@@ -54,5 +54,6 @@ func newUserPool(scope constructs.Construct, id string, s setting.Settings, api 
 	})
 	awscdk.NewCfnOutput(awscdk.Stack_Of(scope), jsii.String("SignIn"), &awscdk.CfnOutputProps{Value: domain.BaseUrl(nil)})
 	awscdk.NewCfnOutput(awscdk.Stack_Of(scope), jsii.String("UserPool"), &awscdk.CfnOutputProps{Value: pool.UserPoolId()})
+	awscdk.NewCfnOutput(awscdk.Stack_Of(scope), jsii.String("SignInClient"), &awscdk.CfnOutputProps{Value: client.UserPoolClientId()})
 	return Issuer{pool.UserPoolProviderUrl(), client.UserPoolClientId()}
 }

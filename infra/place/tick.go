@@ -17,7 +17,7 @@ func NewTick(scope constructs.Construct, id string, fn *Function) {
 	}))
 	schedule := awsscheduler.NewCfnSchedule(scope, jsii.String(id), &awsscheduler.CfnScheduleProps{
 		Description:        jsii.String("Overdue runs, automation, refresh, retention"),
-		ScheduleExpression: jsii.String("rate(1 hour)"),
+		ScheduleExpression: jsii.String("cron(0 * * * ? *)"),
 		FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: jsii.String("OFF")},
 		Target: &awsscheduler.CfnSchedule_TargetProperty{
 			Arn: fn.FunctionArn(), RoleArn: role.RoleArn(),

@@ -25,6 +25,7 @@ var (
 	audienceName = regexp.MustCompile(`^\S+$`)
 	issuerURL    = regexp.MustCompile(`^(https://[^\s?#]+|http://(127\.[0-9.]+|localhost)(:[0-9]+)?(/[^\s?#]*)?)$`)
 	publicURL    = regexp.MustCompile(`^https?://[^\s?#]+$`)
+	topicName    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}=arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`)
 	emailAddress = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
 )
 

@@ -52,6 +52,15 @@ const (
 	SignInCognito SignIn = "cognito"
 )
 
+// ModelProvider answers plain agents.
+type ModelProvider string
+
+// The providers. Anthropic needs a key among the secrets; Bedrock is reached by the function's role.
+const (
+	ModelsOfAnthropic ModelProvider = "anthropic"
+	ModelsOfBedrock   ModelProvider = "bedrock"
+)
+
 // Settings is one deployment's choice.
 type Settings struct {
 	Stack         string // prefix of the stacks' names
@@ -83,6 +92,8 @@ type Settings struct {
 	RetentionDays int
 	LogDays       int
 	AlarmEmail    string
+	ModelProvider ModelProvider
+	SummaryTopics []string // name=ARN
 
 	// Registry is the parsed executors file.
 	Registry *executor.Registry
@@ -124,6 +135,8 @@ func Read(values map[string]string, root string) (Settings, error) {
 		RetentionDays: r.number("retentionDays", 30, 1, 3650),
 		LogDays:       r.logDays("logDays", 30),
 		AlarmEmail:    r.match("alarmEmail", "", emailAddress, "an e-mail address"),
+		ModelProvider: ModelProvider(r.oneOf("modelProvider", string(ModelsOfAnthropic), string(ModelsOfAnthropic), string(ModelsOfBedrock))),
+		SummaryTopics: r.list("summaryTopics", topicName, "name=arn:aws:sns:<region>:<account>:<topic>, separated by commas"),
 	}
 	s.Sandbox = r.architecture("sandboxArchitecture", string(s.Architecture))
 	s.DatabaseName = r.match("databaseSecret", s.SecretsPrefix+"-database-url", secretName, "letters, digits and hyphens")

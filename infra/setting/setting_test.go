@@ -4,7 +4,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +97,8 @@ func TestWrongValuesAreOneSentence(t *testing.T) {
 		"roles with a typo":   {map[string]string{"roles": "typo.yaml"}, "grupos"},
 		"too many roles":      {map[string]string{"roles": "large.yaml"}, "room for 2048"},
 		"git host over http":  {map[string]string{"gitHosts": "http://git.example.com"}, "gitHosts"},
+		"model provider":      {map[string]string{"modelProvider": "openai"}, "anthropic, bedrock"},
+		"topic without name":  {map[string]string{"summaryTopics": "arn:aws:sns:eu-central-1:123456789012:news"}, "name=arn"},
 		"log days":            {map[string]string{"logDays": "31"}, "not one of 1, 3"},
 		"misspelt key":        {map[string]string{"maxSandbox": "3"}, "maxSandbox is no setting"},
 		"stack name":          {map[string]string{"stack": "1st"}, "a letter"},
@@ -130,5 +134,28 @@ func TestLaterValuesWin(t *testing.T) {
 		if _, _, err := setting.Values(root, args); err == nil {
 			t.Errorf("%v is taken", args)
 		}
+	}
+}
+
+// The page of settings names every one, and no other.
+func TestThePageNamesEverySetting(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, root := deployment(t, map[string]string{"nothing": "1"})
+	if _, err = setting.Read(values, root); err == nil {
+		t.Fatal("an unknown setting is taken")
+	}
+	_, list, _ := strings.Cut(err.Error(), "they are ")
+	known := strings.Split(list, ", ")
+	var told []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` ").FindAllStringSubmatch(string(page), -1) {
+		told = append(told, row[1])
+	}
+	slices.Sort(told)
+	if !slices.Equal(told, known) {
+		t.Errorf("the page names\n%v\nand the settings are\n%v", told, known)
 	}
 }

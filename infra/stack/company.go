@@ -45,13 +45,16 @@ func newCompany(app awscdk.App, s setting.Settings, props awscdk.StackProps, cod
 	artifacts := place.NewArtifacts(stack, "artifacts")
 	executors := place.NewExecutors(stack, "executors", s)
 	api := place.NewAPI(stack, "http", s.LogDays)
-	issuer := place.NewIssuer(stack, "people", s, api)
+	issuer := place.NewIssuer(stack, "people", s)
 
 	f.connect(s, rows, attempts, work, artifacts, executors)
 	f.api.Set(map[string]*string{
-		"COMPANY_JWT_ISSUER": issuer.Issuer, "COMPANY_JWT_AUDIENCE": issuer.Audience,
-		"COMPANY_ROLES": jsii.String(s.Roles), "COMPANY_GROUPS_CLAIM": jsii.String(s.GroupsClaim),
+		"COMPANY_JWT_ISSUER": issuer.Issuer, "COMPANY_JWT_AUDIENCE": issuer.Audience, "COMPANY_GROUPS_CLAIM": jsii.String(s.GroupsClaim),
 	})
+	// What somebody granted is looked at again where the automation acts on it.
+	for _, fn := range []*place.Function{f.api, f.execute, f.sweep} {
+		fn.Set(map[string]*string{"COMPANY_ROLES": jsii.String(s.Roles)})
+	}
 	for _, fn := range []*place.Function{f.api, f.dispatch} {
 		fn.Set(map[string]*string{"COMPANY_PUBLIC_URL": publicURL(s, api)})
 	}
@@ -78,7 +81,7 @@ func newParts(stack awscdk.Stack, s setting.Settings, code Code) parts {
 		})
 	}
 	return parts{
-		api:      make("api", "HTTP API: the Company, the sandboxes, the board", config.APITimeout, false),
+		api:      make("api", "HTTP API: the Company and its sandboxes", config.APITimeout, false),
 		dispatch: make("dispatch", "attempts: looks at a run and does what is due", config.DispatchTimeout, true),
 		execute:  make("execute", "work: runs plain agents and workflows", config.ExecuteTimeout, true),
 		sweep:    make("sweep", "hourly: overdue runs, automation, refresh, retention", sweepTimeout, false),
@@ -109,6 +112,10 @@ func (f parts) connect(s setting.Settings, rows *place.Database, attempts, work 
 	artifacts.Opens(f.sweep, "s3:GetObject", "s3:PutObject", "s3:DeleteObject")
 	// api hands a sandbox its secrets after the claim; execute calls models for plain agents.
 	place.ReadSecrets(s.SecretsPrefix, f.api, f.execute)
+	if s.ModelProvider == setting.ModelsOfBedrock {
+		place.CallsBedrock(f.execute)
+	}
+	place.Publishes(f.execute, s.SummaryTopics)
 }
 
 // limits are the settings that every function on runs reads alike.

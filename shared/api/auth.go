@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -89,11 +90,26 @@ func (v *Verifier) Person(r *http.Request) (task.Caller, error) {
 	if err != nil {
 		return task.Caller{}, err
 	}
-	claims := jwt.MapClaims{}
-	if _, err := v.parser.ParseWithClaims(text, claims, key); err != nil {
+	var c claims
+	if _, err := v.parser.ParseWithClaims(text, &c, key); err != nil {
 		return task.Caller{}, tokenError(err)
 	}
-	return v.caller(claims)
+	return v.caller(c.MapClaims)
+}
+
+// claims of a token.
+type claims struct{ jwt.MapClaims }
+
+func (c *claims) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &c.MapClaims) }
+
+// GetAudience is the aud claim. An access token of Amazon Cognito has none unless its application asked for one, and names
+// in client_id the application that it was made for.
+func (c *claims) GetAudience() (jwt.ClaimStrings, error) {
+	client, ok := c.MapClaims["client_id"].(string)
+	if _, given := c.MapClaims["aud"]; ok && !given && c.MapClaims["token_use"] == "access" {
+		return jwt.ClaimStrings{client}, nil
+	}
+	return c.MapClaims.GetAudience()
 }
 
 // bearer is the one token of a request.

@@ -99,6 +99,9 @@ func TestTokensWithASecret(t *testing.T) {
 		"not yet":          {[]string{hs(claims(jwt.MapClaims{"nbf": time.Now().Add(time.Hour).Unix()}))}, task.KindUnauthorized, "Invalid token: The token is not yet valid (nbf)"},
 		"other audience":   {[]string{hs(claims(jwt.MapClaims{"aud": "other"}))}, task.KindUnauthorized, "Invalid token: Audience doesn't match"},
 		"no audience":      {[]string{hs(claims(jwt.MapClaims{"aud": nil}))}, task.KindUnauthorized, "Invalid token: Token is missing a required claim"},
+		"other client":     {[]string{hs(claims(jwt.MapClaims{"aud": nil, "token_use": "access", "client_id": "other"}))}, task.KindUnauthorized, "Invalid token: Audience doesn't match"},
+		"client alone":     {[]string{hs(claims(jwt.MapClaims{"aud": nil, "client_id": testAudience}))}, task.KindUnauthorized, "Invalid token: Token is missing a required claim"},
+		"client and aud":   {[]string{hs(claims(jwt.MapClaims{"aud": "other", "token_use": "access", "client_id": testAudience}))}, task.KindUnauthorized, "Invalid token: Audience doesn't match"},
 		"number subject":   {[]string{hs(claims(jwt.MapClaims{"sub": 5}))}, task.KindUnauthorized, "Invalid token subject"},
 		"scheduler":        {[]string{hs(claims(jwt.MapClaims{"sub": "__scheduler__"}))}, task.KindUnauthorized, "Invalid token subject"},
 		"service account":  {[]string{hs(claims(jwt.MapClaims{"sub": "sa:robot"}))}, task.KindUnauthorized, "Invalid token subject"},
@@ -112,9 +115,14 @@ func TestTokensWithASecret(t *testing.T) {
 			t.Errorf("%s: got %v, want %s %q", name, err, c.kind, c.detail)
 		}
 	}
-	caller, err := ask(v, strings.Replace(good, "Bearer", "bearer", 1))
-	if err != nil || caller.ID != "alice" || !slices.Equal(caller.Scopes, []string{"products:read"}) {
-		t.Errorf("a good token: %+v, %v", caller, err)
+	for name, token := range map[string]string{
+		"small letters": strings.Replace(good, "Bearer", "bearer", 1),
+		"of Cognito":    hs(claims(jwt.MapClaims{"aud": nil, "token_use": "access", "client_id": testAudience})),
+	} {
+		caller, err := ask(v, token)
+		if err != nil || caller.ID != "alice" || !slices.Equal(caller.Scopes, []string{"products:read"}) {
+			t.Errorf("a good token, %s: %+v, %v", name, caller, err)
+		}
 	}
 }
 
