@@ -39,6 +39,29 @@ func (c *Company) authorityOf(ctx context.Context, granted task.Authorization) (
 	return a, nil
 }
 
+// ownerMayWork is KindForbidden for a Task's owner whom the operator disabled: nothing new is begun in that name. A Task may
+// have no owner.
+func (c *Company) ownerMayWork(ctx context.Context, owner *string) error {
+	if owner == nil {
+		return nil
+	}
+	a, err := c.authorityOf(ctx, task.Authorization{PrincipalID: *owner})
+	if err != nil {
+		return task.Unavailable("rights_unavailable", "Nobody can say now what the Task's owner may do", err)
+	}
+	if a.disabled {
+		return errOwnerDisabled()
+	}
+	return nil
+}
+
+func errOwnerDisabled() error {
+	return &task.Error{
+		Kind: task.KindForbidden, Code: "owner_disabled", Detail: "Schedule owner is disabled",
+		Remedy: "Ask the operator to enable the owner again, or make the work anew in another name.",
+	}
+}
+
 // require is KindForbidden unless the scopes were granted and are held still.
 func (a authority) require(scopes ...string) error {
 	if err := a.granted.Require(scopes...); err != nil {

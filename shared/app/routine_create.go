@@ -142,6 +142,7 @@ func addRoutine(ctx context.Context, tx *store.Tx, product company.Product, r *r
 		return err
 	}
 	linked, _ := linkRoutine(product, r.ID)
+	linked.UpdatedAt = &r.CreatedAt
 	return tx.SaveProduct(ctx, &product, &linked)
 }
 

@@ -83,10 +83,7 @@ func (c *Company) beginFiring(ctx context.Context, runID, worker string) (run ro
 func (c *Company) firing(ctx context.Context, r *routine.Routine, run *routine.Run) (executor.Executor, string) {
 	ex, err := c.firingExecutor(r)
 	if err == nil {
-		var a authority
-		if a, err = c.authorityOf(ctx, run.Authority); err == nil {
-			err = a.requireRun(r.ExecutorType, r.ExecutorID)
-		}
+		err = c.mayFire(ctx, r, run.Authority)
 	}
 	if err == nil {
 		_, err = c.Product(ctx, r.ProductID, false)

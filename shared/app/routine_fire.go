@@ -93,9 +93,17 @@ func (c *Company) mayRun(ctx context.Context, r *routine.Routine) error {
 	if _, err := c.firingExecutor(r); err != nil {
 		return err
 	}
-	a, err := c.authorityOf(ctx, r.Authority)
+	return c.mayFire(ctx, r, r.Authority)
+}
+
+// mayFire says whether a Routine may run by these rights now. KindForbidden otherwise.
+func (c *Company) mayFire(ctx context.Context, r *routine.Routine, by task.Authorization) error {
+	a, err := c.authorityOf(ctx, by)
 	if err != nil {
 		return err
+	}
+	if a.disabled {
+		return errOwnerDisabled()
 	}
 	return a.requireRun(r.ExecutorType, r.ExecutorID)
 }

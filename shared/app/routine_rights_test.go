@@ -19,6 +19,9 @@ import (
 func TestGrantRefusals(t *testing.T) {
 	t.Parallel()
 	a := newAuto(t)
+	withoutDatabase, err := a.Executors.Registry().With(executor.Executor{Kind: task.ExecutorWorkflow, ID: "fleeting", Steps: []string{"collect"}, NoDatabase: true})
+	a.must(err)
+	a.Executors.Replace(withoutDatabase)
 	full := append([]string{"workflows:run"}, (&routine.Policy{CompleteProjects: true}).GrantScopes()...)
 	without := func(scope string) []string {
 		return slices.DeleteFunc(slices.Clone(full), func(s string) bool { return s == scope })
@@ -41,6 +44,7 @@ func TestGrantRefusals(t *testing.T) {
 		"expired":           {task.Caller{ID: "alice", Scopes: full}, func(p *routine.Policy) { p.Limits.ExpiresAt = 1 }, "Automatic acceptance expiry must be in the future"},
 		"unknown check":     {task.Caller{ID: "alice", Scopes: full}, func(p *routine.Policy) { p.RequiredChecks = []string{"nope"} }, routine.ReasonUnknownCheck},
 		"unknown executor":  {task.Caller{ID: "alice", Scopes: full}, func(p *routine.Policy) { p.ExecutorID = "ghost" }, "Task executor is missing from the registry"},
+		"no database":       {task.Caller{ID: "alice", Scopes: full}, func(p *routine.Policy) { p.ExecutorID = "fleeting" }, "Automatic Task executor requires a database for durable runs"},
 		"the manager":       {task.Caller{ID: "alice", Scopes: full}, func(p *routine.Policy) { p.ExecutorType, p.ExecutorID = task.ExecutorAgent, executor.ManagerCompany }, "Select a registered agent, team or workflow executor"},
 	} {
 		p := a.policy(1)
@@ -128,6 +132,10 @@ func TestToolsAreConfined(t *testing.T) {
 	a.must(err)
 	foreign, err := a.CreateSource(a.ctx(), apptest.Alice(), company.NewSource{ProductID: other.ID, Type: company.SourceGit, Reference: apptest.Repository})
 	a.must(err)
+	own, err := a.CreateTask(a.ctx(), apptest.Alice(), app.TaskInput{ProductID: a.ProductID, ProjectID: a.ProjectID, Title: "own"})
+	a.must(err)
+	theirs, err := a.CreateTask(a.ctx(), apptest.Alice(), app.TaskInput{ProductID: other.ID, ProjectID: elsewhere.ID, Title: "theirs"})
+	a.must(err)
 	proposal := app.Proposal{SourceID: a.SourceID, ProjectID: a.ProjectID, Title: "t", Key: "k2", Links: []string{link}, Hashes: map[string]string{link: hash}}
 	for name, c := range map[string]struct {
 		use  func(ctx context.Context, tools *app.RoutineTools) error
@@ -144,6 +152,9 @@ func TestToolsAreConfined(t *testing.T) {
 		"no evidence":               {propose(proposal, func(p *app.Proposal) { p.Links = nil }), "A Routine proposal requires evidence"},
 		"no key":                    {propose(proposal, func(p *app.Proposal) { p.Key = " " }), "proposal_key must be a non-empty string"},
 		"no title":                  {propose(proposal, func(p *app.Proposal) { p.Title = "" }), "title must be a non-empty string"},
+		"accepting":                 {move(own.ID, task.StatusReady), "Routines can propose work but cannot accept or complete it"},
+		"completing":                {move(own.ID, task.StatusDone), "Routines can propose work but cannot accept or complete it"},
+		"another Product's Task":    {move(theirs.ID, task.StatusCancelled), "Routine authority is restricted to its configured Product"},
 		"a stale page": {
 			func(ctx context.Context, tools *app.RoutineTools) error {
 				return tools.WritePage(ctx, "status.md", "x", 7)
@@ -163,6 +174,9 @@ func TestToolsAreConfined(t *testing.T) {
 			t.Errorf("%s: %s %v, want %s", name, run.Status, errOf(run), c.want)
 		}
 	}
+	if run := use(move(own.ID, task.StatusCancelled)); run.Status != routine.StatusSuccess || a.TaskNow(own.ID).Status != task.StatusCancelled {
+		t.Errorf("cancelling a Task: %v, it is %s", errOf(run), a.TaskNow(own.ID).Status)
+	}
 	recovered := use(func(ctx context.Context, tools *app.RoutineTools) error {
 		if tools.WritePage(ctx, "status.md", "x", 7) == nil {
 			t.Error("a stale version was taken")
@@ -181,6 +195,13 @@ func TestToolsAreConfined(t *testing.T) {
 func propose(p app.Proposal, with func(*app.Proposal)) func(context.Context, *app.RoutineTools) error {
 	with(&p)
 	return func(ctx context.Context, tools *app.RoutineTools) error { _, err := tools.Propose(ctx, p); return err }
+}
+
+func move(id string, target task.Status) func(context.Context, *app.RoutineTools) error {
+	return func(ctx context.Context, tools *app.RoutineTools) error {
+		_, err := tools.MoveTask(ctx, id, target, "because")
+		return err
+	}
 }
 
 func errOf(r routine.Run) string {

@@ -108,7 +108,8 @@ func TestFiringThatCannotRun(t *testing.T) {
 		"the executor gone": {func(a *auto) {
 			a.Executors.Replace(a.Executors.Registry().Without(task.ExecutorWorkflow, apptest.Notes))
 		}, "Routine executor is missing from the registry", false},
-		"the rights gone": {func(a *auto) { a.rights = app.Rights{Known: true, Scopes: []string{"tasks:read"}} }, "Insufficient permissions. Required scope(s): workflows:run", false},
+		"whose rights they are disabled": {func(a *auto) { a.rights = app.Rights{Known: true, Disabled: true} }, "Schedule owner is disabled", false},
+		"the rights gone":                {func(a *auto) { a.rights = app.Rights{Known: true, Scopes: []string{"tasks:read"}} }, "Insufficient permissions. Required scope(s): workflows:run", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -118,6 +118,37 @@ func (t *RoutineTools) Summarize(ctx context.Context, narrative string) (Summari
 	return out, t.note(ctx, err)
 }
 
+// MoveTask moves a Task of the Product, but never to where a person decides: KindForbidden for ready and done, and for a Task
+// of another Product.
+func (t *RoutineTools) MoveTask(ctx context.Context, id string, target task.Status, reason string) (store.TaskInPlace, error) {
+	moved, err := t.moveTask(ctx, id, target, reason)
+	return moved.TaskInPlace, t.note(ctx, err)
+}
+
+func (t *RoutineTools) moveTask(ctx context.Context, id string, target task.Status, reason string) (Moved, error) {
+	if err := t.allow(ctx, "tasks:write"); err != nil {
+		return Moved{}, err
+	}
+	if target == task.StatusReady || target == task.StatusDone {
+		return Moved{}, &task.Error{
+			Kind: task.KindForbidden, Code: "routine_decides", Detail: "Routines can propose work but cannot accept or complete it",
+			Remedy: "Leave it to a person.",
+		}
+	}
+	there, err := t.c.Task(ctx, id, false)
+	if err != nil {
+		return Moved{}, err
+	}
+	if there.ProductID != t.routine.ProductID {
+		return Moved{}, &task.Error{
+			Kind: task.KindForbidden, Code: "other_product", Detail: "Routine authority is restricted to its configured Product",
+			Remedy: "Name a Task of the Routine's Product.",
+		}
+	}
+	by := task.Caller{ID: t.run.Authority.PrincipalID, Scopes: slices.Clone(t.run.Authority.Scopes)}
+	return t.c.MoveTask(ctx, id, task.Move{Target: target, Reason: reason, By: by})
+}
+
 // Page reads a page of the Product's wiki.
 func (t *RoutineTools) Page(ctx context.Context, path string) (company.Page, error) {
 	if err := t.allow(ctx, "wiki:read"); err != nil {

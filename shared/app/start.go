@@ -26,7 +26,7 @@ const startWake = 30 * time.Second
 const maxStartTries = 8
 
 // StartRun reserves an attempt of a Task and wakes whoever executes it. A repeat for an attempt that exists starts
-// nothing and answers its state. KindNotFound for a missing Task, KindForbidden without the executor's run permission,
+// nothing and answers its state. KindNotFound for a missing Task, KindForbidden without the executor's run permission and for an owner whom the operator disabled,
 // KindConflict where the Task's state or its executor forbids it, KindBusy when too many runs wait.
 func (c *Company) StartRun(ctx context.Context, taskID string, s task.Start) (Started, error) {
 	return c.start(ctx, taskID, s, nil)
@@ -102,6 +102,9 @@ func (c *Company) reserve(ctx context.Context, t task.Task, ex executor.Executor
 		return &Started{facts.Named.ID, facts.Named.SessionID, facts.Named.State.Public()}, nil
 	}
 	if err := t.CheckStart(s, facts.Previous); err != nil {
+		return nil, err
+	}
+	if err := c.ownerMayWork(ctx, t.SessionOwner()); err != nil {
 		return nil, err
 	}
 	source, err := checkExecutor(t, ex, facts)

@@ -9,6 +9,7 @@ import (
 	"companyos/shared/company"
 	"companyos/shared/model"
 	"companyos/shared/routine"
+	"companyos/shared/task"
 )
 
 // tool makes a tool of a function whose input is an object.
@@ -45,7 +46,7 @@ func routineTools(r *app.RoutineTools) []model.Tool {
 		return append(t.records(), t.readPage(), t.summarize())
 	}
 	all := append(t.records(), t.intake()...)
-	return append(append(all, t.pages()...), t.refresh(), t.summarize())
+	return append(append(all, t.pages()...), t.moveTask(), t.refresh(), t.summarize())
 }
 
 type tools struct{ *app.RoutineTools }
@@ -109,6 +110,21 @@ func (t *tools) records() []model.Tool {
 			return answer(seen, err)
 		}),
 	}
+}
+
+func (t *tools) moveTask() model.Tool {
+	return tool("move_task", "Moves a Task to backlog, in_review or cancelled. A person accepts and completes: ready and done are refused.",
+		map[string]any{"task_id": text("The Task's id."), "target": text("The status to move it to."), "reason": text("Why, for the Task's history.")},
+		[]string{"task_id", "target", "reason"},
+		func(ctx context.Context, in struct {
+			TaskID string `json:"task_id"`
+			Target task.Status
+			Reason string
+		},
+		) (string, error) {
+			moved, err := t.MoveTask(ctx, in.TaskID, in.Target, in.Reason)
+			return answer(seenTask{moved.ID, moved.ProjectID, moved.Title, string(moved.Status), moved.Failed()}, err)
+		})
 }
 
 func (t *tools) readPage() model.Tool {
