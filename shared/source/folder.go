@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -57,7 +58,7 @@ func (r *Reader) markdown(s company.Source, config config, c *collection) error 
 		return missing(err)
 	}
 	if !info.IsDir() {
-		readFile(root, name, path.Base(name), name, c)
+		r.readFile(root, name, path.Base(name), c)
 		return nil
 	}
 	looked := 0
@@ -78,7 +79,7 @@ func (r *Reader) markdown(s company.Source, config config, c *collection) error 
 				return fs.SkipDir
 			}
 		case slices.Contains([]string{".md", ".markdown"}, strings.ToLower(path.Ext(at))) && config.wants(inside):
-			readFile(root, at, inside, at, c)
+			r.readFile(root, at, inside, c)
 		}
 		return nil
 	})
@@ -96,7 +97,7 @@ func missing(err error) error {
 }
 
 // readFile takes a regular file. It is opened without waiting, since it could be a pipe by now.
-func readFile(root *os.Root, name, inside, link string, c *collection) {
+func (r *Reader) readFile(root *os.Root, name, inside string, c *collection) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		c.skip(inside)
@@ -116,5 +117,6 @@ func readFile(root *os.Root, name, inside, link string, c *collection) {
 		c.skip(inside)
 		return
 	}
-	c.add(inside, link, content)
+	link := url.URL{Scheme: "file", Path: path.Join(filepath.ToSlash(r.Root), name)}
+	c.add(inside, link.String(), content)
 }

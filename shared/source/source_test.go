@@ -63,10 +63,10 @@ func TestMarkdown(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(docs, "pipe.md"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reader{Root: root}
+	r, at := &Reader{Root: root}, "file://"+docs
 	for _, reference := range []string{"docs", docs, "docs/", "./docs"} {
 		items, err := r.Read(t.Context(), markdown(reference))
-		want := "a.md docs/a.md \"# A\\n\"\ninside.md docs/inside.md \"# A\\n\"\nsub/b.MARKDOWN docs/sub/b.MARKDOWN \"b\"\n"
+		want := "a.md " + at + "/a.md \"# A\\n\"\ninside.md " + at + "/inside.md \"# A\\n\"\nsub/b.MARKDOWN " + at + "/sub/b.MARKDOWN \"b\"\n"
 		if err != nil || text(items) != want {
 			t.Errorf("%s: %v\n%s, want\n%s", reference, err, text(items), want)
 			continue
@@ -79,9 +79,9 @@ func TestMarkdown(t *testing.T) {
 		source company.Source
 		want   string
 	}{
-		{markdown("docs", "sub"), "sub/b.MARKDOWN docs/sub/b.MARKDOWN \"b\"\n"},
-		{markdown("docs", "a.md"), "a.md docs/a.md \"# A\\n\"\n"},
-		{markdown("docs/a.md"), "a.md docs/a.md \"# A\\n\"\n"},
+		{markdown("docs", "sub"), "sub/b.MARKDOWN " + at + "/sub/b.MARKDOWN \"b\"\n"},
+		{markdown("docs", "a.md"), "a.md " + at + "/a.md \"# A\\n\"\n"},
+		{markdown("docs/a.md"), "a.md " + at + "/a.md \"# A\\n\"\n"},
 	} {
 		if items, err := r.Read(t.Context(), c.source); err != nil || text(items) != c.want {
 			t.Errorf("%s %s: %v %s", c.source.Reference, c.source.Config, err, text(items))
