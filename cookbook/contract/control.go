@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"companyos/shared/app"
 	"companyos/shared/executor"
 	"companyos/shared/local"
@@ -30,6 +32,15 @@ func (c *control) routes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /__control__/tick", c.tick)
 	mux.HandleFunc("POST /__control__/refresh", c.refresh)
 	mux.HandleFunc("POST /__control__/intake", c.intake)
+	mux.HandleFunc("POST /schedules", schedule)
+}
+
+// schedule takes the schedule that the exchanges make beside the Company, which has no such route: they go on to ask whether it
+// is taken for a Routine.
+func schedule(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	_ = json.NewEncoder(w).Encode(map[string]any{"id": uuid.NewString()})
 }
 
 func answer(w http.ResponseWriter, v any) {

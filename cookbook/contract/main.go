@@ -75,9 +75,9 @@ func run(ctx context.Context, addr string) error {
 	mux := http.NewServeMux()
 	(&control{company: c, executors: source, registry: registry, sandboxes: sandboxes}).routes(mux)
 	company := httputil.NewSingleHostReverseProxy(behind)
-	// Only the control routes go through the mux, which would clean the paths of the others.
+	// Only these routes go through the mux, which would clean the paths of the others.
 	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/__control__/") {
+		if strings.HasPrefix(r.URL.Path, "/__control__/") || r.URL.Path == "/schedules" {
 			mux.ServeHTTP(w, r)
 			return
 		}
