@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"testing"
@@ -95,7 +97,7 @@ func TestABatchTwiceIsStoredOnce(t *testing.T) {
 	for _, e := range followed.Events {
 		types = append(types, e.Type)
 	}
-	if got := strings.Join(types, " "); got != "launched claimed prepared message" || followed.Next != 4 || followed.Terminal {
+	if got := strings.Join(types, " "); got != "waiting launched claimed prepared message" || followed.Next != 5 || followed.Terminal {
 		t.Errorf("events %s, next %d, terminal %v", got, followed.Next, followed.Terminal)
 	}
 	b.Check()
@@ -106,7 +108,7 @@ func TestFollowingARunWaitsForWhatComes(t *testing.T) {
 	b, s, _, runID := working(t)
 	got := make(chan app.Followed, 1)
 	go func() {
-		followed, err := b.FollowRun(t.Context(), runID, 3, 100, 20*time.Second)
+		followed, err := b.FollowRun(t.Context(), runID, 4, 100, 20*time.Second)
 		if err != nil {
 			t.Error(err)
 		}
@@ -115,7 +117,7 @@ func TestFollowingARunWaitsForWhatComes(t *testing.T) {
 	if _, err := s.Say(t.Context(), "hello"); err != nil {
 		t.Fatal(err)
 	}
-	if followed := <-got; len(followed.Events) != 1 || followed.Events[0].Seq != 4 {
+	if followed := <-got; len(followed.Events) != 1 || followed.Events[0].Seq != 5 {
 		t.Errorf("followed %+v", followed)
 	}
 }
@@ -280,7 +282,7 @@ func TestTheFirstInstanceWinsAndMayAskAgain(t *testing.T) {
 		t.Errorf("token %q, claimed by %q", run.LaunchToken, run.ClaimedBy)
 	}
 	events, err := b.DB.EventsAfter(t.Context(), runID, 0, 100)
-	if err != nil || len(events) != 3 || events[2].Type != "message" {
+	if err != nil || len(events) != 4 || events[3].Type != "message" {
 		t.Errorf("events %+v, %v", events, err)
 	}
 	b.Check()
@@ -353,4 +355,31 @@ func TestConnectionsThatAreKilledAnywhere(t *testing.T) {
 		t.Errorf("run %s, stopped %v; Task %s", run.State, run.StoppedAt, got.Status)
 	}
 	b.Check()
+}
+
+func TestAResultThatIsNoneEndsTheAttempt(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"not JSON":       `{"kind":`,
+		"negative usage": `{"kind":"completed","content":"done","usage":{"input_tokens":-1}}`,
+		"negative cost":  `{"kind":"completed","content":"done","usage":{"cost_usd":-0.5,"cost_known":true}}`,
+	} {
+		b, s, _, runID := working(t)
+		sum := sha256.Sum256([]byte(content))
+		sha := hex.EncodeToString(sum[:])
+		url, err := b.Artifact(t.Context(), s.Session(), task.ArtifactResult, sha, int64(len(content)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Blobs.Put(t.Context(), apptest.Key(url), strings.NewReader(content), int64(len(content))); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Result(t.Context(), s.Session(), sha); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if run := b.RunNow(runID); run.State != task.StateError || run.Ended == nil || run.Ended.Kind != task.EndInternal || run.Usage != nil {
+			t.Errorf("%s: run %s, ended %+v, usage %+v", name, run.State, run.Ended, run.Usage)
+		}
+		b.Check()
+	}
 }

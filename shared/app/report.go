@@ -74,7 +74,7 @@ func (c *Company) readResult(ctx context.Context, r *task.Run, a task.Artifact) 
 		return nil, err
 	}
 	var file resultFile
-	if json.Unmarshal(raw, &file) != nil {
+	if json.Unmarshal(raw, &file) != nil || !file.Usage.Valid() {
 		file = resultFile{Kind: task.EndInternal, Content: "The sandbox reported a result that is not readable."}
 	}
 	p := &reported{outcome: task.OutcomeOf(file.Kind, cutContent(clean(file.Content)))}

@@ -49,6 +49,15 @@ func eventsOf(before, after *task.Run, now time.Time) (events []store.Event) {
 	return events
 }
 
+// firstEvent says that a reserved run waits, nil where it does not.
+func firstEvent(r *task.Run) *store.Event {
+	events := eventsOf(&task.Run{}, r, r.CreatedAt)
+	if len(events) == 0 {
+		return nil
+	}
+	return &events[0]
+}
+
 func eventBody(fields map[string]any) json.RawMessage {
 	raw, err := json.Marshal(fields)
 	if err != nil {

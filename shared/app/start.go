@@ -175,7 +175,7 @@ func (c *Company) commitStart(ctx context.Context, before, after task.Task, run 
 	}
 	reserved := false
 	err := c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		reserved, err = tx.Reserve(ctx, &before, &after, &run)
+		reserved, err = tx.Reserve(ctx, &before, &after, &run, firstEvent(&run))
 		return err
 	})
 	if err != nil {

@@ -75,9 +75,14 @@ func (db *DB) StartFacts(ctx context.Context, t *task.Task, named, previous stri
 	return f, unavailable(db.pool.SendBatch(ctx, &b).Close())
 }
 
-// Reserve writes a reserved attempt: the Task from before to after and the run, in one statement. ok is false when the
-// Task is no longer as it was seen, or when the wake that was sent first may have arrived already.
-func (tx *Tx) Reserve(ctx context.Context, before, after *task.Task, r *task.Run) (ok bool, err error) {
+// Reserve writes a reserved attempt: the Task from before to after, the run and its first event if it has one, in one
+// statement. ok is false when the Task is no longer as it was seen, or when the wake that was sent first may have arrived
+// already.
+func (tx *Tx) Reserve(ctx context.Context, before, after *task.Task, r *task.Run, first *Event) (ok bool, err error) {
+	var event Event
+	if first != nil {
+		event = *first
+	}
 	var checkout json.RawMessage
 	if r.Sandboxed {
 		checkout = encodeCheckout(r.Checkout)
@@ -90,6 +95,7 @@ func (tx *Tx) Reserve(ctx context.Context, before, after *task.Task, r *task.Run
 		ExecutorType: string(r.ExecutorType), ExecutorID: r.ExecutorID, Sandboxed: r.Sandboxed, InputKey: r.InputKey,
 		InputSha256: r.InputSHA256, SourceID: textOrNull(r.SourceID), Checkout: checkout, DueAt: r.DueAt, StartUntil: r.StartUntil,
 		StopGraceMs: r.StopGrace.Milliseconds(), WaitingReason: textOrNull(r.WaitingReason), WaitingSince: r.WaitingSince,
+		EventType: textOrNull(event.Type), EventBody: event.Body,
 	})
 	return n > 0, err
 }

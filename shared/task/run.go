@@ -112,6 +112,11 @@ type Usage struct {
 	CostKnown        bool     `json:"cost_known"`
 }
 
+// Valid says whether the counts can be ones. No usage is a valid one.
+func (u *Usage) Valid() bool {
+	return u == nil || min(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens) >= 0 && (u.CostUSD == nil || *u.CostUSD >= 0)
+}
+
 // Artifact names a stored object of a run.
 type Artifact struct {
 	Kind   string `json:"kind"` // patch, transcript, result, log

@@ -16,20 +16,25 @@ import (
 const reserveRun = `-- name: ReserveRun :execrows
 WITH guarded AS (
     UPDATE tasks
-    SET status = 'in_progress', transitions = $19, job_id = $1::text,
-        live_run_id = $1::text, result = NULL, failed = FALSE, product_archive = $20,
-        project_archive = $21, revision = tasks.revision + 1, updated_at = $18
-    WHERE tasks.id = $22 AND tasks.revision = $23 AND tasks.live_run_id IS NULL
+    SET status = 'in_progress', transitions = $20, job_id = $1::text,
+        live_run_id = $1::text, result = NULL, failed = FALSE, product_archive = $21,
+        project_archive = $22, revision = tasks.revision + 1, updated_at = $19
+    WHERE tasks.id = $23 AND tasks.revision = $24 AND tasks.live_run_id IS NULL
         AND clock_timestamp() < $13
     RETURNING tasks.id, tasks.product_id, tasks.project_id
 ), left_behind AS (
     INSERT INTO count_deltas (id, kind, product_id, project_id, status, failed, archived, n)
-    SELECT $24::uuid, 'task', product_id, project_id, $25::text, $26::boolean, FALSE, -1
+    SELECT $25::uuid, 'task', product_id, project_id, $26::text, $27::boolean, FALSE, -1
     FROM guarded
 ), arrived AS (
     INSERT INTO count_deltas (id, kind, product_id, project_id, status, failed, archived, n)
-    SELECT $27::uuid, 'task', product_id, project_id, 'in_progress', FALSE, FALSE, 1
+    SELECT $28::uuid, 'task', product_id, project_id, 'in_progress', FALSE, FALSE, 1
     FROM guarded
+), told AS (
+    INSERT INTO run_events (run_id, seq, at, type, body)
+    SELECT $1, 1, $19, $16::text, $29::jsonb
+    FROM guarded
+    WHERE $16::text IS NOT NULL
 )
 INSERT INTO runs (id, task_id, product_id, attempt, session_id, user_id, started_by, executor_type, executor_id, sandboxed,
     state, input_key, input_sha256, source_id, checkout, due_at, start_until, stop_grace_ms, launch, event_batches, event_seq,
@@ -37,8 +42,9 @@ INSERT INTO runs (id, task_id, product_id, attempt, session_id, user_id, started
 SELECT $1, guarded.id, guarded.product_id, $2, $3, $4,
     $5, $6, $7, $8, 'PENDING',
     $9, $10, $11, $12, $13,
-    $14, $15, 0, 0, 0, '', '[]', $16, $17,
-    $18
+    $14, $15, 0, 0,
+    CASE WHEN $16::text IS NULL THEN 0 ELSE 1 END, '', '[]', $17, $18,
+    $19
 FROM guarded
 `
 
@@ -58,6 +64,7 @@ type ReserveRunParams struct {
 	DueAt          time.Time
 	StartUntil     time.Time
 	StopGraceMs    int64
+	EventType      *string
 	WaitingReason  *string
 	WaitingSince   *time.Time
 	UpdatedAt      time.Time
@@ -70,10 +77,11 @@ type ReserveRunParams struct {
 	SeenStatus     string
 	SeenFailed     bool
 	PlusID         uuid.UUID
+	EventBody      json.RawMessage
 }
 
 // Guard: the Task's revision as seen, no live run, and the clock still before the moment at which the wake arrives that
-// was sent first. The run, the Task and the counters are written by this one statement or not at all.
+// was sent first. The run with its first event, the Task and the counters are written by this one statement or not at all.
 func (q *Queries) ReserveRun(ctx context.Context, arg ReserveRunParams) (int64, error) {
 	result, err := q.db.Exec(ctx, reserveRun,
 		arg.RunID,
@@ -91,6 +99,7 @@ func (q *Queries) ReserveRun(ctx context.Context, arg ReserveRunParams) (int64, 
 		arg.DueAt,
 		arg.StartUntil,
 		arg.StopGraceMs,
+		arg.EventType,
 		arg.WaitingReason,
 		arg.WaitingSince,
 		arg.UpdatedAt,
@@ -103,6 +112,7 @@ func (q *Queries) ReserveRun(ctx context.Context, arg ReserveRunParams) (int64, 
 		arg.SeenStatus,
 		arg.SeenFailed,
 		arg.PlusID,
+		arg.EventBody,
 	)
 	if err != nil {
 		return 0, err
