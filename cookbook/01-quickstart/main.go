@@ -6,34 +6,17 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
+	"companyos/cookbook/example"
 	"companyos/cookbook/story"
 	"companyos/functions/execute/steps"
-	"companyos/shared/agent"
 )
 
-func main() {
-	agent.Reenter()
-	verbose := flag.Bool("v", false, "show the log of the Company")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	log := io.Discard
-	if *verbose {
-		log = os.Stderr
-	}
-	if err := run(ctx, log); err != nil {
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
-	}
-}
+func main() { example.Main("quickstart", run) }
 
 func run(ctx context.Context, log io.Writer) (err error) {
 	fmt.Println("Starting a Company on this machine; the first time, PostgreSQL is downloaded (15 MB).")

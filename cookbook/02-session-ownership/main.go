@@ -8,33 +8,22 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
+	"companyos/cookbook/example"
 	"companyos/cookbook/story"
 	"companyos/functions/execute/steps"
-	"companyos/shared/agent"
 	"companyos/shared/task"
 	"companyos/shared/wire"
 )
 
 const executors = "workflows:\n  - {id: release-notes, steps: [collect, write]}\n"
 
-func main() {
-	agent.Reenter()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "session-ownership:", err)
-		os.Exit(1)
-	}
-}
+func main() { example.Main("session-ownership", run) }
 
-func run(ctx context.Context) (err error) {
-	place, err := story.Settle(ctx, func(string) string { return executors }, steps.Registered(), io.Discard)
+func run(ctx context.Context, log io.Writer) (err error) {
+	place, err := story.Settle(ctx, func(string) string { return executors }, steps.Registered(), log)
 	if err != nil {
 		return err
 	}

@@ -7,34 +7,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"companyos/cookbook/desk"
+	"companyos/cookbook/example"
 	"companyos/shared/task"
 	"companyos/shared/wire"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "routine-auto-accept:", err)
-		os.Exit(1)
-	}
-}
+func main() { example.Main("routine-auto-accept", desk.Tell(run)) }
 
-func run(ctx context.Context) (err error) {
-	d, err := desk.Open(ctx, desk.Steps(), map[string]string{"login.md": "The login fails.\n", "logout.md": "So does the logout.\n"})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := d.Close(ctx); err == nil {
-			err = closed
-		}
-	}()
+func run(ctx context.Context, d *desk.Desk) error {
 	policy := desk.Rule(1, "executor_registered", "has_source_evidence")
 	r, err := d.Routine(ctx, "intake", "intake", "scanner", policy)
 	if err != nil {

@@ -6,21 +6,17 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
+	"flag"
+	"io"
+
+	"companyos/cookbook/example"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	work := story
-	if len(os.Args) == 3 && os.Args[1] == "serve" {
-		work = func(ctx context.Context) error { return serve(ctx, os.Args[2]) }
-	}
-	if err := work(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "recovery:", err)
-		os.Exit(1)
-	}
+	example.Main("recovery", func(ctx context.Context, log io.Writer) error {
+		if flag.NArg() == 2 && flag.Arg(0) == "serve" {
+			return serve(ctx, flag.Arg(1), log)
+		}
+		return story(ctx)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,10 +16,10 @@ import (
 )
 
 // serve is the Company that is killed: it says where it is, then does what its standard input says, a line each.
-func serve(ctx context.Context, folder string) error {
+func serve(ctx context.Context, folder string, log io.Writer) error {
 	steps := desk.Steps()
 	steps["fix"] = func(ctx context.Context, _ worker.StepInput) (string, error) { return fix(ctx, folder) }
-	d, err := desk.OpenIn(ctx, folder, steps, true) // a restart may not run ahead of the story
+	d, err := desk.OpenIn(ctx, folder, steps, log, true) // a restart may not run ahead of the story
 	if err != nil {
 		return err
 	}

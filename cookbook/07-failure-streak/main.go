@@ -7,34 +7,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"companyos/cookbook/desk"
+	"companyos/cookbook/example"
 	"companyos/shared/task"
 	"companyos/shared/wire"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "failure-streak:", err)
-		os.Exit(1)
-	}
-}
+func main() { example.Main("failure-streak", desk.Tell(run)) }
 
-func run(ctx context.Context) (err error) {
-	d, err := desk.Open(ctx, desk.Steps(), map[string]string{"login.md": "The login fails.\n", "logout.md": "So does the logout.\n"})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := d.Close(ctx); err == nil {
-			err = closed
-		}
-	}()
+func run(ctx context.Context, d *desk.Desk) error {
 	t, err := d.Accepted(ctx, "Repair it")
 	if err != nil {
 		return err

@@ -9,25 +9,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
+	"io"
 
+	"companyos/cookbook/example"
 	"companyos/shared/task"
 	"companyos/shared/wire"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "plain-agent:", err)
-		os.Exit(1)
-	}
-}
+func main() { example.Main("plain-agent", run) }
 
-func run(ctx context.Context) (err error) {
-	o, err := open(ctx)
+func run(ctx context.Context, log io.Writer) (err error) {
+	o, err := open(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ type office struct {
 	projectID string
 }
 
-func open(ctx context.Context) (o *office, err error) {
+func open(ctx context.Context, log io.Writer) (o *office, err error) {
 	o = &office{}
 	defer func() {
 		if err != nil {
@@ -89,7 +89,7 @@ func open(ctx context.Context) (o *office, err error) {
 	o.company, err = local.Start(ctx, local.Config{
 		Addr: "127.0.0.1:0", Data: data, Throwaway: true, Executors: executor.Static(registry),
 		Runner: worker.Worker{Models: &model.Provider{BaseURL: o.models.URL}}.Run, Auth: api.AuthConfig{Audience: "company"},
-		MaxSandboxes: 1, MaxPending: 100, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		MaxSandboxes: 1, MaxPending: 100, Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {
 		return o, err

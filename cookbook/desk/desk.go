@@ -86,13 +86,24 @@ func scan(ctx context.Context, in worker.StepInput) (string, error) {
 	return fmt.Sprintf("%d notes", n), nil
 }
 
-// Open makes a Desk in a temporary folder, with these notes.
-func Open(ctx context.Context, steps worker.Steps, notes map[string]string) (d *Desk, err error) {
+// Tell is a story for example.Main, at a Desk in a temporary folder with two notes.
+func Tell(story func(ctx context.Context, d *Desk) error) func(context.Context, io.Writer) error {
+	return func(ctx context.Context, log io.Writer) (err error) {
+		d, err := open(ctx, log, map[string]string{"login.md": "The login fails.\n", "logout.md": "So does the logout.\n"})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, d.Close(ctx)) }()
+		return story(ctx, d)
+	}
+}
+
+func open(ctx context.Context, log io.Writer, notes map[string]string) (d *Desk, err error) {
 	folder, err := os.MkdirTemp("", "company-example-")
 	if err != nil {
 		return nil, err
 	}
-	if d, err = OpenIn(ctx, folder, steps, false); err != nil {
+	if d, err = OpenIn(ctx, folder, Steps(), log, false); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	d.remove = true
@@ -108,7 +119,7 @@ func Open(ctx context.Context, steps worker.Steps, notes map[string]string) (d *
 }
 
 // OpenIn opens a Desk in a folder, whatever is in it. With held nobody works until Company.Work.Hold(false).
-func OpenIn(ctx context.Context, folder string, steps worker.Steps, held bool) (*Desk, error) {
+func OpenIn(ctx context.Context, folder string, steps worker.Steps, log io.Writer, held bool) (*Desk, error) {
 	d := &Desk{folder: folder, Notes: filepath.Join(folder, "notes")}
 	if err := os.MkdirAll(d.Notes, 0o755); err != nil {
 		return nil, err
@@ -120,7 +131,7 @@ func OpenIn(ctx context.Context, folder string, steps worker.Steps, held bool) (
 	d.Executors = executor.Static(registry)
 	d.Company, err = local.Start(ctx, local.Config{
 		Addr: "127.0.0.1:0", Data: filepath.Join(folder, "company"), Throwaway: true, Executors: d.Executors, Runner: steps.Run,
-		Auth: api.AuthConfig{Audience: "company"}, Sources: folder, MaxSandboxes: 1, MaxPending: 100, Work: queue.LocalConfig{Held: held}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Auth: api.AuthConfig{Audience: "company"}, Sources: folder, MaxSandboxes: 1, MaxPending: 100, Work: queue.LocalConfig{Held: held}, Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {
 		return nil, err
