@@ -197,6 +197,9 @@ func (s *supervisor) prepareDirs() (err error) {
 	if s.layout, err = newLayout(s.Dir, s.Agent); err != nil {
 		return fmt.Errorf("making the sandbox's directories: %w", err)
 	}
+	if err := s.keepReserve(); err != nil {
+		return fmt.Errorf("keeping a part of the disk: %w", err)
+	}
 	if s.log, err = newRunLog(filepath.Join(s.layout.private, "log"), s.MaxLog, s.redact); err != nil {
 		return err
 	}

@@ -170,7 +170,10 @@ func (c *checkout) populate(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	return verify(filepath.Join(dir, "HEAD"), commit)
+	if err := verify(filepath.Join(dir, "HEAD"), commit); err != nil {
+		return err
+	}
+	return copyIndex(filepath.Join(dir, "index"), filepath.Join(c.base, pinnedIndex))
 }
 
 // verify looks where HEAD is, before there is an agent. A tag's id checks out the commit that it names, which is another.

@@ -10,6 +10,11 @@ import (
 	"companyos/shared/task"
 )
 
+const storageFull = "The sandbox's disk is full."
+
+// diskFull is what git and this program print then.
+var diskFull = []string{"No space left on device", "no space left on device", "Out of diskspace", "isk quota exceeded"}
+
 // gitSays maps what git prints in the C locale to a kind. The first match counts. The texts are git 2.39's. A code host
 // may well say 401 for a repository that it does not have.
 var gitSays = []struct {
@@ -17,7 +22,7 @@ var gitSays = []struct {
 	kind  task.EndKind
 	say   string
 }{
-	{[]string{"No space left on device", "Out of diskspace", "Disk quota exceeded"}, task.EndStorageFull, "The sandbox's disk is full."},
+	{diskFull, task.EndStorageFull, storageFull},
 	{
 		[]string{"could not read Username", "Authentication failed", "returned error: 401", "returned error: 403", "Invalid username or password"},
 		task.EndRepositoryUnauthorized,
@@ -57,7 +62,7 @@ func (c *checkout) classify(err error) error {
 		return f
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return failuref(task.EndStorageFull, err, "The sandbox's disk is full.")
+		return failuref(task.EndStorageFull, err, "%s", storageFull)
 	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return failuref(task.EndInternal, err, "The sandbox has no git.")

@@ -46,6 +46,16 @@ func (e *childError) Error() string {
 
 func (e *childError) Unwrap() error { return e.err }
 
+// killed says that something other than the supervisor killed it.
+func (e *childError) killed() bool {
+	exit, ok := errors.AsType[*exec.ExitError](e.err)
+	if !ok {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
 // stderrLimit bounds what is kept of a child's complaints: the end, where git says what was fatal.
 const stderrLimit = 8 << 10
 

@@ -72,6 +72,17 @@ type Outcome struct {
 	Usage  *task.Usage
 }
 
+// failed is an outcome that something kept from being completed. What the agent answered is part of it.
+func (o Outcome) failed(f *EndError) Outcome {
+	if o.Kind == task.EndCompleted {
+		o.Answer = f.Text + "\n\nThe agent's answer was:\n\n" + o.Answer
+	} else {
+		o.Answer = f.Text
+	}
+	o.Kind = f.Kind
+	return o
+}
+
 // harnesses are those that this build can run, as executors name them.
 func harnesses() map[string]Harness {
 	return map[string]Harness{"fixture": fixtureHarness{}, "claude": claudeHarness{}, "codex": codexHarness{}}

@@ -23,12 +23,14 @@ func TestSavedPatch(t *testing.T) {
 		do("write", map[string]any{"path": "more.md", "content": "more\n"}), do("sleep", "1m"),
 	))
 	p := b.start(t, l.Token, agent.EnvSave+"=200ms")
-	patched := l.AwaitEvent(t, "the second save", func(e wire.Event) bool { return e.Type == wire.EventPatched && e.Files == 2 })
+	patched := l.AwaitEvent(t, "a save of both files", func(e wire.Event) bool { // one may fall between a file and its content
+		return e.Type == wire.EventPatched && e.Files == 2 && strings.Contains(string(l.Artifact(wire.ArtifactPatch)), "+more")
+	})
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = p.cmd.Wait()
-	if patch := string(l.Artifact(wire.ArtifactPatch)); !strings.Contains(patch, "+half") || !strings.Contains(patch, "+more") {
+	if patch := string(l.Artifact(wire.ArtifactPatch)); !strings.Contains(patch, "+half") {
 		t.Errorf("patch %q", patch)
 	}
 	saved := 0
@@ -37,8 +39,8 @@ func TestSavedPatch(t *testing.T) {
 			saved++
 		}
 	}
-	if saved > 3 || patched.At == 0 {
-		t.Errorf("%d saves of two changes", saved)
+	if saved > 4 || patched.At == 0 {
+		t.Errorf("%d saves of two files", saved)
 	}
 	killed(t, p)
 }
@@ -60,7 +62,7 @@ func TestSwappedDirectory(t *testing.T) {
 	swap := `mkdir -p docs && echo mine > docs/log && ( while :; do rm -rf docs; ln -s ../private docs; rm docs; mkdir docs; echo mine > docs/log; done ) >/dev/null 2>&1 & sleep 2`
 	l, result, _ := b.run(t, func(w *wire.Work) {}, sandboxtest.Script(do("print_lines", 3), do("run", []string{"sh", "-c", swap}), do("answer", "done")))
 	patch := string(l.Artifact(wire.ArtifactPatch))
-	if result.Kind != task.EndCompleted && result.Kind != task.EndInternal || strings.Contains(patch, "line 1 of 3") || strings.Contains(patch, "[sandbox]") {
+	if result.Kind != task.EndCompleted || strings.Contains(patch, "line 1 of 3") || strings.Contains(patch, "[sandbox]") {
 		t.Errorf("%+v\n%s", result, patch)
 	}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +14,7 @@ import (
 // and bounded; past its limit it ends with a marker.
 type runLog struct {
 	mu     sync.Mutex
-	file   *os.File
+	file   *truncated
 	redact *redact.Writer
 }
 
@@ -22,7 +23,8 @@ func newRunLog(path string, limit int64, by *redact.Redactor) (*runLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runLog{file: file, redact: by.Writer(&truncated{to: file, left: limit})}, nil
+	out := &truncated{to: file, left: limit}
+	return &runLog{file: out, redact: by.Writer(out)}, nil
 }
 
 // Write takes a piece of the harness's output.
@@ -37,35 +39,38 @@ func (l *runLog) note(format string, a ...any) {
 	fmt.Fprintf(l, "[sandbox] "+format+"\n", a...)
 }
 
+// close ends the log. The reserve was freed by then, so that a full disk has room for the last line.
 func (l *runLog) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.redact.Close(); err != nil {
-		return err
-	}
-	return l.file.Close()
+	return errors.Join(l.redact.Close(), l.file.close())
 }
 
-// truncated drops what goes past a limit and says so once.
+// truncated drops what goes past a limit, or did not fit on the disk, and says so once.
 type truncated struct {
-	to   io.Writer
+	to   *os.File
 	left int64
 	said bool
+	full error
 }
 
 func (t *truncated) Write(p []byte) (int, error) {
-	take := min(int64(len(p)), max(t.left, 0))
-	if take > 0 {
-		if _, err := t.to.Write(p[:take]); err != nil {
-			return 0, err
-		}
-		t.left -= take
+	if t.full != nil {
+		return len(p), nil //nolint:nilerr // the log is not what a run fails for
 	}
-	if take < int64(len(p)) && !t.said {
+	take := min(int64(len(p)), max(t.left, 0))
+	_, t.full = t.to.Write(p[:take])
+	t.left -= take
+	if take < int64(len(p)) && !t.said && t.full == nil {
 		t.said = true
-		if _, err := io.WriteString(t.to, "\n[sandbox] the log is cut here\n"); err != nil {
-			return 0, err
-		}
+		_, t.full = io.WriteString(t.to, "\n[sandbox] the log is cut here\n")
 	}
 	return len(p), nil
+}
+
+func (t *truncated) close() error {
+	if t.full != nil {
+		_, _ = fmt.Fprintf(t.to, "\n[sandbox] the log is cut here: %v\n", t.full) // what there is stands without it
+	}
+	return t.to.Close()
 }

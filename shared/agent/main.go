@@ -26,6 +26,7 @@ const (
 	SubcommandFixture    = "fixture"    // the fixture harness
 	SubcommandEnter      = "enter"      // becomes the program that follows, with nothing to gain any more; for a fixture without a lock
 	SubcommandTranscript = "transcript" // prints the newest file of a pattern below a folder
+	SubcommandReady      = "ready"      // prepares the ground for a snapshot
 )
 
 // The environment of a supervisor.
@@ -77,6 +78,15 @@ func Main(args []string) int {
 			return 2
 		}
 		return printNewest(args[1], args[2], os.Stdout)
+	case SubcommandReady:
+		if len(args) < 3 {
+			return 2
+		}
+		if err := ready(args[1], args[2], args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, "sandbox ready:", err)
+			return 1
+		}
+		return 0
 	default:
 		fmt.Fprintf(os.Stderr, "sandbox: unknown subcommand %q\n", args[0])
 		return 2

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"companyos/shared/agent/redact"
@@ -20,10 +21,12 @@ import (
 // own .git is read, whose configuration could run commands. Attributes in the tree can name filters, but no
 // configuration defines one. A symlink is taken as a symlink, a FIFO or socket not at all.
 type snapshot struct {
+	self      []string // the command that re-executes this program
 	git       git
 	base      string
 	workspace string
-	scratch   string // a directory of the agent's user, outside the workspace
+	scratch   string   // a directory of the agent's user, outside the workspace
+	unlock    []string // the agent's folders, when nothing of the agent's runs any more
 	commit    string
 	limit     int64 // of the patch, bytes
 	redact    *redact.Redactor
@@ -38,28 +41,33 @@ type patch struct {
 	warnings []warning
 }
 
+// bigFile is the size from which git reads a file in pieces.
+const bigFile = "16m"
+
 // take writes the patch to a file of the supervisor's. A nil patch means that nothing was changed. Errors: *EndError of
-// kind output_limit, storage_full or internal.
+// kind output_limit, storage_full, out_of_memory or internal.
 func (s *snapshot) take(ctx context.Context, to string, now time.Time) (*patch, error) {
-	dir, err := s.gitDir(ctx)
-	if err != nil {
+	dir := filepath.Join(s.scratch, "snapshot.git")
+	begin := child{
+		args: append(append(append([]string{}, s.self...), SubcommandReady, s.base, dir), s.unlock...),
+		dir:  s.git.home, env: gitcmd.Environment(s.git.home, nil), user: s.git.user, cell: s.git.cell, own: s.git.own,
+	}
+	if _, err := begin.run(ctx); err != nil {
 		return nil, snapshotFailed(err)
 	}
 	run := func(c gitCall) ([]byte, error) {
 		c.dir = s.workspace
 		c.args = append([]string{"--git-dir=" + dir, "--work-tree=" + s.workspace}, c.args...)
 		c.env = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(s.base, "objects")}
-		c.config = append(c.config, [2]string{"core.bare", "false"}, [2]string{"core.autocrlf", "false"}, [2]string{"core.quotePath", "true"})
+		c.config = append(c.config, [2]string{"core.bare", "false"}, [2]string{"core.autocrlf", "false"}, [2]string{"core.quotePath", "true"},
+			[2]string{"core.bigFileThreshold", bigFile})
 		return s.git.run(ctx, c)
-	}
-	if _, err := run(gitCall{args: []string{"read-tree", s.commit}}); err != nil {
-		return nil, snapshotFailed(err)
 	}
 	p := &patch{file: to, takenAt: now}
 	// What cannot be read does not keep the rest from being taken; git then says so and exits with 1.
 	if _, err := run(gitCall{args: []string{"add", "--all", "--ignore-errors", "--", "."}}); err != nil {
 		failed, ok := errors.AsType[*childError](err)
-		if !ok || failed.exit != 1 {
+		if !ok || failed.exit != 1 || containsAny(failed.stderr, diskFull) {
 			return nil, snapshotFailed(err)
 		}
 		p.warnings = append(p.warnings, warning{text: "Some files could not be taken into the patch: " + lastLine(failed.stderr)})
@@ -103,27 +111,22 @@ func (s *snapshot) diff(p *patch, run func(gitCall) ([]byte, error)) (err error)
 	return nil
 }
 
-// gitDir makes the throw-away git directory as the agent's user.
-func (s *snapshot) gitDir(ctx context.Context) (string, error) {
-	dir := filepath.Join(s.scratch, "snapshot.git")
-	// A path that the agent may have prepared: git init would take over a repository that it finds there.
-	remove := child{args: []string{"rm", "-rf", "--", dir}, dir: s.git.home, env: gitcmd.Environment(s.git.home, nil), user: s.git.user, cell: s.git.cell, own: s.git.own}
-	if _, err := remove.run(ctx); err != nil {
-		return "", err
-	}
-	_, err := s.git.run(ctx, gitCall{args: []string{"init", "--quiet", "--bare", "--initial-branch=none", dir}, dir: s.git.home})
-	return dir, err
-}
-
+// snapshotFailed gives an error of a snapshot its kind.
 func snapshotFailed(err error) *EndError {
 	if f, ok := errors.AsType[*EndError](err); ok {
 		return f
 	}
-	if failed, ok := errors.AsType[*childError](err); ok {
-		if f := kindOfGit(failed.stderr); f != nil && f.Kind == task.EndStorageFull {
-			f.Err = err
-			return f
-		}
+	failed, ok := errors.AsType[*childError](err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &EndError{Kind: task.EndOutputLimit, Limit: LimitOutput, Text: "The changes could not be taken as a patch in time: they are too many or too large.", Err: err}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return failuref(task.EndStorageFull, err, "%s", storageFull)
+	case !ok:
+	case failed.killed():
+		return failuref(task.EndOutOfMemory, err, "What takes the changes as a patch was killed, most likely since the sandbox has no memory left.")
+	case containsAny(failed.stderr, diskFull):
+		return failuref(task.EndStorageFull, err, "%s", storageFull)
 	}
 	return failuref(task.EndInternal, err, "The changes could not be taken as a patch: %v", err)
 }

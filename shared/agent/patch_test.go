@@ -29,7 +29,7 @@ func checkedOut(t *testing.T) *bench {
 func (b *bench) take(t *testing.T, change func(*snapshot)) (*patch, string, error) {
 	t.Helper()
 	s := &snapshot{
-		git: b.git, base: b.layout.base, workspace: b.layout.workspace, scratch: b.layout.scratch, commit: b.tip,
+		self: []string{ownBinary(), "sandbox"}, git: b.git, base: b.layout.base, workspace: b.layout.workspace, scratch: b.layout.scratch, commit: b.tip,
 		limit: 1 << 20, redact: redact.New("canary-secret"),
 	}
 	if change != nil {

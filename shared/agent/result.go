@@ -68,29 +68,26 @@ func (s *supervisor) finish(ctx context.Context, outcome Outcome) Exit {
 }
 
 // collect takes the patch and the conversation from the agent's files. What goes wrong there ends a run that would have
-// been completed, and is a note for any other.
+// been completed, and is a note for any other; the agent's answer stays.
 func (s *supervisor) collect(ctx context.Context, outcome Outcome, result *wire.ResultFile) Outcome {
 	taking, cancel := context.WithTimeout(ctx, snapshotFor)
 	defer cancel()
+	s.freeReserve()
 	worse := func(err error) {
 		f := failureOf(err)
 		s.log.note("%s", f.Text)
 		s.Log.Warn("collecting", "kind", f.Kind, "error", s.redact.String(err.Error()))
 		if outcome.Kind == task.EndCompleted {
-			outcome.Kind, outcome.Answer = f.Kind, f.Text
+			outcome = outcome.failed(f)
 		}
 	}
 	if err := s.collectPatch(taking, result); err != nil {
 		worse(err)
 	}
-	conversation, err := s.transcript(taking, filepath.Join(s.layout.private, "transcript"))
-	if err != nil {
+	if conversation, err := s.collectConversation(taking, outcome.Kind, result); err != nil {
 		worse(err)
-	}
-	if conversation != nil {
+	} else if conversation != nil {
 		outcome = s.refine(outcome, conversation.path)
-		s.put(wire.ArtifactTranscript, *conversation)
-		result.Transcript = &wire.ResultArtifact{SHA256: conversation.sha256, Size: conversation.size, TakenAt: s.Now().Unix(), Redacted: conversation.redacted}
 	}
 	// Looking at the agent's files may have started something of the agent's again.
 	t := turn{cell: s.cell, children: s.children}
@@ -98,6 +95,26 @@ func (s *supervisor) collect(ctx context.Context, outcome Outcome, result *wire.
 		worse(err)
 	}
 	return outcome
+}
+
+// collectConversation takes the conversation. A run is complete without it; then it is said, and the next attempt begins a
+// new one. Errors: *EndError of kind output_limit.
+func (s *supervisor) collectConversation(ctx context.Context, kind task.EndKind, result *wire.ResultFile) (*artifact, error) {
+	taken, err := s.transcript(ctx, filepath.Join(s.layout.private, "transcript"))
+	if f, ok := errors.AsType[*EndError](err); ok {
+		return nil, f
+	}
+	switch {
+	case err != nil:
+		s.Log.Warn("collecting", "error", s.redact.String(err.Error()))
+		s.warn(warning{text: "The conversation could not be kept; the next attempt begins a new one."})
+	case taken == nil && kind == task.EndCompleted:
+		s.warn(warning{text: "The agent left no conversation; the next attempt begins a new one."})
+	case taken != nil:
+		s.put(wire.ArtifactTranscript, *taken)
+		result.Transcript = &wire.ResultArtifact{SHA256: taken.sha256, Size: taken.size, TakenAt: s.Now().Unix(), Redacted: taken.redacted}
+	}
+	return taken, nil
 }
 
 // refine takes from the conversation why a turn failed, where only that tells it.
@@ -118,7 +135,7 @@ func (s *supervisor) refine(o Outcome, path string) Outcome {
 
 // collectPatch takes the last patch. Where that fails, the last one that was saved stands.
 func (s *supervisor) collectPatch(ctx context.Context, result *wire.ResultFile) error {
-	taken, file, err := s.takePatch(ctx, "patch")
+	taken, file, err := s.takePatch(ctx, "patch", s.layout.workspace, s.layout.home, s.layout.scratch)
 	if err != nil {
 		result.Patch = s.saved
 		return err
@@ -135,10 +152,11 @@ func (s *supervisor) collectPatch(ctx context.Context, result *wire.ResultFile) 
 	return nil
 }
 
-// takePatch takes a snapshot into a file of the supervisor's. A nil patch means that nothing was changed.
-func (s *supervisor) takePatch(ctx context.Context, name string) (*patch, *artifact, error) {
+// takePatch takes a snapshot into a file of the supervisor's. A nil patch means that nothing was changed. When nothing of the
+// agent's runs any more, unlock names its folders.
+func (s *supervisor) takePatch(ctx context.Context, name string, unlock ...string) (*patch, *artifact, error) {
 	shot := snapshot{
-		git: s.git, base: s.layout.base, workspace: s.layout.workspace, scratch: s.layout.scratch, commit: s.commit,
+		self: s.Self, unlock: unlock, git: s.git, base: s.layout.base, workspace: s.layout.workspace, scratch: s.layout.scratch, commit: s.commit,
 		limit: s.outputLimit(), redact: s.redact,
 	}
 	taken, err := shot.take(ctx, filepath.Join(s.layout.private, name), s.Now())
@@ -189,11 +207,10 @@ func (s *supervisor) collectLog() {
 		return
 	}
 	err := s.log.close()
-	if err != nil {
-		s.Log.Warn("the log is lost", "error", err)
-		return
+	var file *artifact
+	if err == nil {
+		file, err = newArtifact(filepath.Join(s.layout.private, "log"), nil)
 	}
-	file, err := newArtifact(filepath.Join(s.layout.private, "log"), nil)
 	if err != nil {
 		s.Log.Warn("the log is lost", "error", err)
 		return

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,3 +34,15 @@ func restrain(shared bool) error {
 	}
 	return nil
 }
+
+// freeBytes is what the disk of a folder has left for this user.
+func freeBytes(dir string) (uint64, error) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return 0, os.NewSyscallError("statfs", err)
+	}
+	return disk.Bavail * uint64(disk.Bsize), nil
+}
+
+// allocate makes the disk promise the room of a file.
+func allocate(file *os.File, size int64) error { return unix.Fallocate(int(file.Fd()), 0, 0, size) }

@@ -169,7 +169,7 @@ func TestEnds(t *testing.T) {
 			steps: []map[string]any{do("sleep", "600ms"), do("say", "a"), do("sleep", "600ms"), do("say", "b"), do("sleep", "600ms"), do("answer", "done")},
 		},
 		{
-			name: "output limit", work: func(w *wire.Work) { w.Limits.Output = 10_000 }, kind: task.EndOutputLimit, content: "larger than the output limit",
+			name: "output limit", work: func(w *wire.Work) { w.Limits.Output = 10_000 }, kind: task.EndOutputLimit, content: "larger than the output limit.\n\nThe agent's answer was:\n\ndone",
 			steps: []map[string]any{do("run", []string{"sh", "-c", "head -c 100000 /dev/urandom > big"}), do("answer", "done")},
 		},
 		{
@@ -315,7 +315,7 @@ func TestForgery(t *testing.T) {
 	if bytes.Contains(l.Artifact(wire.ArtifactResult), []byte("forged")) || bytes.Contains(l.Artifact(wire.ArtifactPatch), []byte("forged")) {
 		t.Error("something forged was uploaded")
 	}
-	if os.Getuid() == 0 && result.Kind != task.EndFailed { // the fixture cannot append to /etc/passwd
+	if result.Kind != task.EndCompleted || result.Transcript != nil {
 		t.Errorf("result %+v", result)
 	}
 }

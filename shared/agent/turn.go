@@ -72,12 +72,12 @@ func (t *turn) play(ctx context.Context, c Command) (Outcome, error) {
 	killErr := t.killAll(context.WithoutCancel(ctx))
 	<-exited
 	drain(&readers, stdout, stderr)
-	if killErr != nil {
-		return Outcome{}, failuref(task.EndInternal, killErr, "Processes of the agent could not be ended.")
-	}
 	outcome := t.parser.End(cmd.ProcessState.ExitCode())
 	if f, ok := errors.AsType[*EndError](cause); ok {
-		outcome.Kind, outcome.Answer = f.Kind, f.Text
+		outcome = outcome.failed(f)
+	}
+	if killErr != nil {
+		outcome = outcome.failed(failuref(task.EndInternal, killErr, "Processes of the agent could not be ended."))
 	}
 	return outcome, nil
 }

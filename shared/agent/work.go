@@ -189,6 +189,8 @@ func (s *supervisor) savePatches(ctx context.Context) {
 
 // savePatch uploads what the agent changed so far, if it changed since the last time.
 func (s *supervisor) savePatch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, snapshotFor)
+	defer cancel()
 	taken, file, err := s.takePatch(ctx, "saved")
 	if err != nil || taken == nil || s.saved != nil && s.saved.SHA256 == file.sha256 {
 		return err

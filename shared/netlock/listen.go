@@ -3,7 +3,10 @@
 package netlock
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"strconv"
@@ -177,28 +180,38 @@ func (l *lock) servedByCommand(a netip.AddrPort) bool {
 }
 
 // listeners are the inodes of the TCP sockets that listen on certain ports.
+// The kernel's tables hold the connections of the whole machine, so they are
+// read line by line.
 func listeners(on func(port uint16) bool) map[uint64]struct{} {
-	const state, local, inode, listening = 3, 1, 9, "0A"
 	found := map[uint64]struct{}{}
 	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
-		b, err := os.ReadFile(table)
+		f, err := os.Open(table)
 		if err != nil {
 			continue // no IPv6 here
 		}
-		for line := range strings.Lines(string(b)) {
-			f := strings.Fields(line)
-			if len(f) <= inode || f[state] != listening {
-				continue
-			}
-			_, hex, _ := strings.Cut(f[local], ":")
-			port, err := strconv.ParseUint(hex, 16, 16)
-			if err != nil || !on(uint16(port)) {
-				continue
-			}
-			if i, err := strconv.ParseUint(f[inode], 10, 64); err == nil {
-				found[i] = struct{}{}
-			}
-		}
+		readListeners(f, on, found)
+		f.Close()
 	}
 	return found
+}
+
+func readListeners(table io.Reader, on func(port uint16) bool, found map[uint64]struct{}) {
+	const state, local, inode, listening = 3, 1, 9, "0A"
+	for lines := bufio.NewScanner(table); lines.Scan(); {
+		if !bytes.Contains(lines.Bytes(), []byte(" "+listening+" ")) {
+			continue
+		}
+		f := strings.Fields(lines.Text())
+		if len(f) <= inode || f[state] != listening {
+			continue
+		}
+		_, hex, _ := strings.Cut(f[local], ":")
+		port, err := strconv.ParseUint(hex, 16, 16)
+		if err != nil || !on(uint16(port)) {
+			continue
+		}
+		if i, err := strconv.ParseUint(f[inode], 10, 64); err == nil {
+			found[i] = struct{}{}
+		}
+	}
 }
