@@ -1,6 +1,7 @@
 package sandboxtest
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -118,7 +119,7 @@ echo looked at $(wc -c <$haul) bytes
 func canary(t *testing.T, b Bundle) {
 	w := setup(t, b)
 	s := newSink(t)
-	const key, gitToken = "sk-canary-model-key-4712", "ghs_CANARYgittoken0816"
+	key, gitToken := "sk-canary-"+rand.Text(), "ghs_CANARY"+rand.Text() // in no source, cache or earlier run's files
 	w.git.RequireToken(w.repository.Name, gitToken)
 	l := w.launch()
 	var names []string // half each, joined by the shell, so that the script itself is no find
