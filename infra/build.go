@@ -19,7 +19,7 @@ const maxZip = 10 << 20
 // buildFunctions compiles functions/<name> for Lambda and returns the zips by name. The same source gives the same
 // bytes, so a function whose code did not change is not deployed again.
 func buildFunctions(ctx context.Context, root, out string, names []string, arch string) (map[string]string, error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	if err := os.MkdirAll(out, 0o750); err != nil {
 		return nil, err
 	}
 	zips := map[string]string{}

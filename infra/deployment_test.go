@@ -24,8 +24,10 @@ var variants = map[string]map[string]string{
 	"default": {"issuer": "https://id.example.com", "audience": "company"},
 	"url":     {"issuer": "https://id.example.com", "audience": "company", "database": "url", "architecture": "x86_64", "spot": "true", "alarmEmail": "ops@example.com"},
 	"strict":  {"issuer": "https://id.example.com", "audience": "company", "egress": "strict", "proxy": "http://proxy.internal:3128"},
-	"given":   {"issuer": "https://id.example.com", "audience": "company", "vpc": "vpc-0123456789abcdef0", "subnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1", "publicUrl": "https://company.example.com",
-		"modelProvider": "bedrock", "gitHosts": "https://git.example.com", "summaryTopics": "news=arn:aws:sns:eu-central-1:123456789012:news"},
+	"given": {
+		"issuer": "https://id.example.com", "audience": "company", "vpc": "vpc-0123456789abcdef0", "subnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1", "publicUrl": "https://company.example.com",
+		"modelProvider": "bedrock", "gitHosts": "https://git.example.com", "summaryTopics": "news=arn:aws:sns:eu-central-1:123456789012:news",
+	},
 	"cognito": {"signIn": "cognito", "signInDomain": "acme-company"},
 }
 

@@ -54,8 +54,9 @@ func findings(assembly cxapi.CloudAssembly) error {
 	var all []error
 	for _, s := range *assembly.Stacks() {
 		for _, m := range *s.Messages() {
+			//nolint:staticcheck // the types' new home has no Go module, and Messages returns these
 			if m.Level == cxapi.SynthesisMessageLevel_ERROR {
-				all = append(all, fmt.Errorf("%s: %v", *m.Id, m.Entry.Data))
+				all = append(all, fmt.Errorf("%s: %v", *m.Id, m.Entry.Data)) //nolint:staticcheck // as above
 			}
 		}
 	}

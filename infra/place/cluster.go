@@ -54,7 +54,7 @@ func NewCluster(scope constructs.Construct, id string, s setting.Settings, n *Ne
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("ecs-tasks.amazonaws.com"), nil),
 	})
 	c.LogGroup.GrantWrite(c.Role)
-	c.pulls(scope, s.Image)
+	c.pulls(s.Image)
 	c.Task = awsecs.NewFargateTaskDefinition(scope, jsii.String(id+"-task"), &awsecs.FargateTaskDefinitionProps{
 		Cpu: jsii.Number(1024), MemoryLimitMiB: jsii.Number(2048), EphemeralStorageGiB: jsii.Number(21),
 		ExecutionRole:   c.Role,
@@ -102,7 +102,7 @@ func proxyEnvironment(proxy string) *map[string]*string {
 var ecrImage = regexp.MustCompile(`^([0-9]{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([^@:]+)`)
 
 // pulls allows pulling the image and no other.
-func (c *Cluster) pulls(scope constructs.Construct, image string) {
+func (c *Cluster) pulls(image string) {
 	m := ecrImage.FindStringSubmatch(image)
 	if m == nil {
 		return // not in ECR, so no right of this account opens it

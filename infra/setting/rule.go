@@ -68,7 +68,7 @@ func (r *reader) architecture(key, fallback string) Architecture {
 }
 
 func (r *reader) logDays(key string, fallback int) int {
-	n := r.number(key, fallback, 1, logDays[len(logDays)-1])
+	n := r.number(key, fallback, logDays[len(logDays)-1])
 	if !slices.Contains(logDays, n) && r.err == nil {
 		all := make([]string, len(logDays))
 		for i, d := range logDays {

@@ -115,8 +115,8 @@ func Read(values map[string]string, root string) (Settings, error) {
 		Architecture:  r.architecture("architecture", string(ArchitectureARM)),
 		Image:         r.match("image", "", imageDigest, "an image by digest, name@sha256:<64 hex digits>; infra/image.sh push prints it"),
 		Spot:          r.flag("spot", false),
-		MaxSandboxes:  r.number("maxSandboxes", 20, 1, 1000),
-		MaxPending:    r.number("maxPending", 1000, 1, 100_000),
+		MaxSandboxes:  r.number("maxSandboxes", 20, 1000),
+		MaxPending:    r.number("maxPending", 1000, 100_000),
 		Database:      Database(r.oneOf("database", string(DatabaseDSQL), string(DatabaseDSQL), string(DatabaseURL))),
 		SecretsPrefix: r.match("secretsPrefix", "company", secretName, "letters, digits and hyphens"),
 		VPC:           r.match("vpc", "", vpcID, "a VPC's id, vpc-…"),
@@ -132,7 +132,7 @@ func Read(values map[string]string, root string) (Settings, error) {
 		Audience:      r.match("audience", "", audienceName, "one word"),
 		PublicURL:     strings.TrimSuffix(r.match("publicUrl", "", publicURL, "an http or https URL without query"), "/"),
 		GitHosts:      r.value("gitHosts", ""),
-		RetentionDays: r.number("retentionDays", 30, 1, 3650),
+		RetentionDays: r.number("retentionDays", 30, 3650),
 		LogDays:       r.logDays("logDays", 30),
 		AlarmEmail:    r.match("alarmEmail", "", emailAddress, "an e-mail address"),
 		ModelProvider: ModelProvider(r.oneOf("modelProvider", string(ModelsOfAnthropic), string(ModelsOfAnthropic), string(ModelsOfBedrock))),
@@ -206,11 +206,12 @@ func (r *reader) flag(key string, fallback bool) bool {
 	return r.oneOf(key, strconv.FormatBool(fallback), "true", "false") == "true"
 }
 
-func (r *reader) number(key string, fallback, least, most int) int {
+// number is a whole number from 1 on.
+func (r *reader) number(key string, fallback, most int) int {
 	v := r.value(key, strconv.Itoa(fallback))
 	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > most {
-		r.fail("%s %q is no whole number from %d to %d", key, v, least, most)
+	if err != nil || n < 1 || n > most {
+		r.fail("%s %q is no whole number from 1 to %d", key, v, most)
 	}
 	return n
 }
