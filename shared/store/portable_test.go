@@ -139,3 +139,30 @@ func TestMigrationsAreOneStatementEach(t *testing.T) {
 		}
 	}
 }
+
+// takesAway is what the release before could not work without. An index is not among it.
+var takesAway = regexp.MustCompile(`(?i)\b(DROP\s+(TABLE|COLUMN|CONSTRAINT)|RENAME|ALTER\s+COLUMN|TRUNCATE|DELETE\s+FROM|UPDATE)\b`)
+
+// A deployment changes the schema before the functions, and a rollback does not change it back: the functions of the release
+// before work on it.
+func TestMigrationsOnlyAdd(t *testing.T) {
+	t.Parallel()
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		b, err := migrations.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := takesAway.FindString(comment.ReplaceAllString(string(b), "")); m != "" {
+			t.Errorf("%s: %q takes away what the release before needs", name, m)
+		}
+	}
+	for _, sql := range []string{"ALTER TABLE a DROP COLUMN b", "DROP TABLE a", "ALTER TABLE a RENAME TO b", "ALTER TABLE a ALTER COLUMN b TYPE text"} {
+		if !takesAway.MatchString(sql) {
+			t.Errorf("the lint lets %q pass", sql)
+		}
+	}
+}
