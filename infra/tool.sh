@@ -78,6 +78,3 @@ docker_up() {
   say "no container engine answers and dockerd does not start; see $tools/dockerd.log"
   return 1
 }
-
-# bridge: this machine's address as containers see it; it answers on the machine too.
-bridge() { docker network inspect bridge --format '{{(index .IPAM.Config 0).Gateway}}'; }

@@ -18,7 +18,7 @@ type tools struct {
 	cdk       string // the CDK's command
 	infra     string // this repository's infra/, built
 	image     string // the sandbox's image in this machine's engine
-	bridge    string // this machine's address as containers see it
+	bridge    string // this machine's address as containers see it, given as its interface
 	hold      bool   // leave it running until a signal
 	recorder  string // zip of events/record: write the events of all triggers to events
 	events    string
@@ -30,7 +30,7 @@ func main() {
 	flag.StringVar(&t.cdk, "cdk", "cdk", "the CDK's command")
 	flag.StringVar(&t.infra, "infra", "", "the program of infra/")
 	flag.StringVar(&t.image, "image", "", "the sandbox's image")
-	flag.StringVar(&t.bridge, "bridge", "172.17.0.1", "this machine's address as containers see it")
+	flag.StringVar(&t.bridge, "bridge", "docker0", "network interface of the container engine, by whose address containers reach this machine")
 	flag.BoolVar(&t.hold, "hold", false, "deploy, print how to reach it and wait for an interrupt instead of telling the story")
 	flag.StringVar(&t.recorder, "recorder", "", "zip of events/record; with it, every trigger's event is written to -events instead")
 	flag.StringVar(&t.events, "events", "events", "folder of the events")
@@ -44,6 +44,11 @@ func main() {
 }
 
 func run(ctx context.Context, t tools) (err error) {
+	address, err := addressOf(t.bridge)
+	if err != nil {
+		return err
+	}
+	t.bridge = address
 	p, err := settle(ctx, t)
 	defer func() { err = errors.Join(err, p.close(context.WithoutCancel(ctx))) }()
 	if err != nil {

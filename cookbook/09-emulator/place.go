@@ -33,6 +33,24 @@ type place struct {
 	started    time.Time
 }
 
+// addressOf is the IPv4 address of a network interface.
+func addressOf(name string) (string, error) {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return "", fmt.Errorf("the container engine has no network %s; name its interface with -bridge: %w", name, err)
+	}
+	addresses, err := i.Addrs()
+	if err != nil {
+		return "", err
+	}
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil {
+			return n.IP.String(), nil
+		}
+	}
+	return "", fmt.Errorf("the interface %s has no IPv4 address; name another one with -bridge", name)
+}
+
 // settle starts it, in a folder of its own.
 func settle(ctx context.Context, t tools) (p *place, err error) {
 	p = &place{tools: t, started: time.Now()}

@@ -14,4 +14,4 @@ say "building infra (the first time takes minutes)"
 go build -C "$root/infra" -o "$tools/infra" .
 go build -C "$root" -o "$tools/emulator" ./cookbook/09-emulator
 cd "$root"
-exec "$tools/emulator" -ministack "$ministack" -cdk "$cdk" -infra "$tools/infra" -image "$image" -bridge "$(bridge)" "$@"
+exec "$tools/emulator" -ministack "$ministack" -cdk "$cdk" -infra "$tools/infra" -image "$image" "$@"
