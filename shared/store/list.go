@@ -119,6 +119,10 @@ func (l listQuery) rows(p Page, filters []filter) (sql string, args []any) {
 	key := l.alias + ".created_at"
 	if p.SortBy == SortUpdated {
 		key = "COALESCE(" + l.alias + ".updated_at, " + l.alias + ".created_at)"
+		if l.kind == "task" && p.IncludeArchived {
+			// The same moment, under the name that tasks_all_by_updated has for it: the index of what is not archived has the other.
+			key = "COALESCE(t.updated_at, t.created_at, t.archived_at)"
+		}
 	}
 	direction := "DESC"
 	if p.Ascending {

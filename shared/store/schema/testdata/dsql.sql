@@ -401,3 +401,19 @@ CREATE TABLE IF NOT EXISTS cascades (
 
 CREATE INDEX ASYNC IF NOT EXISTS cascades_by_created ON cascades (created_at);
 
+CREATE INDEX ASYNC IF NOT EXISTS tasks_shown ON tasks (created_at, id) WHERE archived_at IS NULL;
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_shown_by_updated ON tasks (COALESCE(updated_at, created_at), id) WHERE archived_at IS NULL;
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_shown_by_product ON tasks (product_id, created_at, id) WHERE archived_at IS NULL;
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_shown_by_product_updated ON tasks (product_id, COALESCE(updated_at, created_at), id) WHERE archived_at IS NULL;
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_shown_by_status ON tasks (status, created_at, id) WHERE archived_at IS NULL;
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_shown_by_status_updated ON tasks (status, COALESCE(updated_at, created_at), id) WHERE archived_at IS NULL;
+
+CREATE INDEX ASYNC IF NOT EXISTS tasks_all_by_updated ON tasks (COALESCE(updated_at, created_at, archived_at), id);
+
+DROP INDEX IF EXISTS tasks_by_updated;
+
