@@ -48,7 +48,8 @@ func main() {
 func sweep(ctx context.Context, company *app.Company) error {
 	err := company.Sweep(ctx)
 	_, ticked := company.Tick(ctx)
+	woken := company.WakeRoutines(ctx)
 	_, folded := company.DB.FoldCounts(ctx)
 	_, cleaned := company.CleanUp(ctx, false)
-	return errors.Join(err, ticked, folded, cleaned)
+	return errors.Join(err, ticked, woken, folded, cleaned)
 }

@@ -45,6 +45,9 @@ func (c *Company) CreateRoutine(ctx context.Context, by task.Caller, in RoutineI
 		}
 		return addRoutine(ctx, tx, product, &r)
 	})
+	if err == nil {
+		c.wakeRoutine(ctx, &r)
+	}
 	return r, err
 }
 
@@ -67,9 +70,9 @@ func (c *Company) DeclareRoutines(ctx context.Context, by task.Caller, productID
 		if err != nil {
 			return err
 		}
-		err = c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
-			there, err := tx.HasRoutine(ctx, productID, r.Name)
-			if err != nil || there {
+		there := false
+		err = c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			if there, err = tx.HasRoutine(ctx, productID, r.Name); err != nil || there {
 				return err
 			}
 			product, err := tx.Product(ctx, productID)
@@ -80,6 +83,9 @@ func (c *Company) DeclareRoutines(ctx context.Context, by task.Caller, productID
 		})
 		if err != nil {
 			return err
+		}
+		if !there {
+			c.wakeRoutine(ctx, &r)
 		}
 	}
 	return nil

@@ -26,6 +26,9 @@ func (c *Company) executeRoutine(ctx context.Context, runID string, work Runner)
 		return err
 	}
 	if !ok {
+		if known, err := c.fireWoken(ctx, runID); known || err != nil {
+			return err
+		}
 		c.Log.InfoContext(ctx, "a message names an unknown run, or one that is another's", "run_id", runID)
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"companyos/shared/company"
 	"companyos/shared/executor"
@@ -41,10 +42,11 @@ func (c *Company) changeRoutine(ctx context.Context, id string, change func(cont
 	if id == routine.AutomationID {
 		return routine.Routine{}, task.NotFound("Routine")
 	}
-	var after routine.Routine
+	var before, after routine.Routine
 	err := c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error {
-		before, product, err := tx.Routine(ctx, id)
-		if err != nil {
+		var product company.Product
+		var err error
+		if before, product, err = tx.Routine(ctx, id); err != nil {
 			return err
 		}
 		if after, err = change(ctx, tx, before, product); err != nil {
@@ -62,8 +64,13 @@ func (c *Company) changeRoutine(ctx context.Context, id string, change func(cont
 	case errors.Is(err, store.ErrNameTaken):
 		err = errNameTaken(after.Name)
 	}
+	if err == nil && !(before.Enabled && sameMoment(before.NextRunAt, after.NextRunAt)) {
+		c.wakeRoutine(ctx, &after)
+	}
 	return after, err
 }
+
+func sameMoment(a, b *time.Time) bool { return a == b || (a != nil && b != nil && a.Equal(*b)) }
 
 func errNameTaken(name string) error {
 	return task.Conflictf("routine_name_taken", "Choose another name.", "Schedule with name '%s' already exists", name)

@@ -52,6 +52,21 @@ func (db *DB) DueRoutines(ctx context.Context, most int) ([]string, error) {
 	return ids, unavailable(err)
 }
 
+// UpcomingRoutine is when a Routine fires next.
+type UpcomingRoutine struct {
+	ID        string
+	NextRunAt time.Time
+}
+
+// UpcomingRoutines are the Routines whose time comes before a moment and has not come yet, soonest first.
+func (db *DB) UpcomingRoutines(ctx context.Context, before time.Time, most int) ([]UpcomingRoutine, error) {
+	rows, err := db.read().UpcomingRoutines(ctx, pgq.UpcomingRoutinesParams{Before: &before, Most: int32(most)})
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return convert(rows, func(r pgq.UpcomingRoutinesRow) (UpcomingRoutine, error) { return UpcomingRoutine{r.ID, *r.NextRunAt}, nil })
+}
+
 // Routine reads a Routine and its Product inside the transaction. KindNotFound when there is none.
 func (tx *Tx) Routine(ctx context.Context, id string) (routine.Routine, company.Product, error) {
 	row, err := tx.q.RoutineInPlace(ctx, id)

@@ -72,6 +72,13 @@ func (q *Queue) Due() []Message {
 	return due
 }
 
+// All are the messages, delayed ones included.
+func (q *Queue) All() []Message {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.messages)
+}
+
 // Next is when the next message may be delivered; ok is false for an empty queue.
 func (q *Queue) Next() (at time.Time, ok bool) {
 	q.mu.Lock()

@@ -37,6 +37,12 @@ SELECT id FROM routines
 WHERE enabled AND next_run_at IS NOT NULL AND next_run_at <= clock_timestamp()
 ORDER BY next_run_at, id LIMIT sqlc.arg(most);
 
+-- name: UpcomingRoutines :many
+-- The Routines whose time comes before a moment and has not come yet, soonest first. The predicate is routines_due's.
+SELECT id, next_run_at FROM routines
+WHERE enabled AND next_run_at IS NOT NULL AND next_run_at > clock_timestamp() AND next_run_at < sqlc.arg(before)
+ORDER BY next_run_at, id LIMIT sqlc.arg(most);
+
 -- name: InsertRoutineRun :exec
 INSERT INTO routine_runs (id, routine_id, product_id, user_id, status, run_id, session_id, message, authority, claimed_by,
     lease_until, start_until, triggered_at, completed_at, error, output)

@@ -430,6 +430,43 @@ func (q *Queries) RunningRoutineRuns(ctx context.Context, arg RunningRoutineRuns
 	return items, nil
 }
 
+const upcomingRoutines = `-- name: UpcomingRoutines :many
+SELECT id, next_run_at FROM routines
+WHERE enabled AND next_run_at IS NOT NULL AND next_run_at > clock_timestamp() AND next_run_at < $1
+ORDER BY next_run_at, id LIMIT $2
+`
+
+type UpcomingRoutinesParams struct {
+	Before *time.Time
+	Most   int32
+}
+
+type UpcomingRoutinesRow struct {
+	ID        string
+	NextRunAt *time.Time
+}
+
+// The Routines whose time comes before a moment and has not come yet, soonest first. The predicate is routines_due's.
+func (q *Queries) UpcomingRoutines(ctx context.Context, arg UpcomingRoutinesParams) ([]UpcomingRoutinesRow, error) {
+	rows, err := q.db.Query(ctx, upcomingRoutines, arg.Before, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []UpcomingRoutinesRow
+	for rows.Next() {
+		var i UpcomingRoutinesRow
+		if err := rows.Scan(&i.ID, &i.NextRunAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const updateRoutine = `-- name: UpdateRoutine :execrows
 UPDATE routines
 SET name = $1, executor_type = $2, executor_id = $3,
