@@ -217,12 +217,3 @@ func chownTree(root string, user *User) error {
 	}
 	return nil
 }
-
-// listPaths names a few of the paths for people.
-func listPaths(paths []string) string {
-	const most = 20
-	if len(paths) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
-	}
-	return strings.Join(paths, ", ")
-}

@@ -24,7 +24,9 @@ const (
 
 // inspect looks at the commit's tree before anything of it is written: its size, and what a checkout leaves out.
 func (c *checkout) inspect(ctx context.Context, commit string) ([]warning, error) {
-	var tree treeReader
+	var pointers paths
+	look := func(small []treeEntry) error { return c.pointers(ctx, small, &pointers) }
+	tree := treeReader{many: look}
 	call := gitCall{args: gitcmd.TreeArgs(c.base, commit), dir: c.git.home, stdout: &tree}
 	if _, err := c.git.run(ctx, call); err != nil {
 		return nil, err
@@ -32,29 +34,40 @@ func (c *checkout) inspect(ctx context.Context, commit string) ([]warning, error
 	if tree.bytes > c.maxBytes {
 		return nil, c.tooLarge()
 	}
-	var pointers []string
-	if tree.attributes { // without them a pointer is an ordinary file, to git as well
-		var err error
-		if pointers, err = c.pointers(ctx, tree.small); err != nil {
+	if tree.attributes {
+		if err := look(tree.small); err != nil {
 			return nil, err
 		}
 	}
 	var warnings []warning
-	if len(tree.submodules) > 0 {
-		warnings = append(warnings, warn("Submodules are not fetched, their folders are empty", tree.submodules))
+	if tree.submodules.count > 0 {
+		warnings = append(warnings, tree.submodules.warn("Submodules are not fetched, their folders are empty"))
 	}
-	if len(pointers) > 0 {
-		warnings = append(warnings, warn("Git LFS files are not fetched, these are pointers", pointers))
+	if pointers.count > 0 && tree.attributes { // without them a pointer is an ordinary file, to git as well
+		warnings = append(warnings, pointers.warn("Git LFS files are not fetched, these are pointers"))
 	}
 	return warnings, nil
 }
 
-func warn(what string, paths []string) warning {
-	text := what + ": " + listPaths(paths) + "."
-	if len(paths) > warnedPaths {
-		paths = paths[:warnedPaths]
+// paths counts paths and keeps the first.
+type paths struct {
+	first []string
+	count int
+}
+
+func (p *paths) add(path string) {
+	if p.count++; len(p.first) < warnedPaths {
+		p.first = append(p.first, path)
 	}
-	return warning{text: text, paths: paths}
+}
+
+func (p *paths) warn(what string) warning {
+	const most = 20
+	text := strings.Join(p.first[:min(most, p.count)], ", ")
+	if p.count > most {
+		text += fmt.Sprintf(" and %d more", p.count-most)
+	}
+	return warning{text: what + ": " + text + ".", paths: p.first}
 }
 
 // treeEntry is one file of a tree.
@@ -63,12 +76,16 @@ type treeEntry struct {
 	path   string
 }
 
+// smallMost bounds the files that are kept in memory until they are looked at.
+const smallMost = 4096
+
 // treeReader takes the output of ls-tree as it comes.
 type treeReader struct {
 	bytes      int64
-	submodules []string
-	attributes bool        // there is a .gitattributes
-	small      []treeEntry // what may be a pointer of Git LFS
+	submodules paths
+	attributes bool                          // there is a .gitattributes
+	small      []treeEntry                   // what may be a pointer of Git LFS, and was not looked at yet
+	many       func(small []treeEntry) error // looks, when there are many
 	rest       []byte
 }
 
@@ -95,7 +112,7 @@ func (t *treeReader) entry(line string) error {
 	}
 	path = strings.ToValidUTF8(path, "\uFFFD")
 	if fields[1] == "commit" {
-		t.submodules = append(t.submodules, path)
+		t.submodules.add(path)
 		return nil
 	}
 	size, err := strconv.ParseInt(fields[3], 10, 64)
@@ -107,55 +124,58 @@ func (t *treeReader) entry(line string) error {
 	if fields[0] != "120000" && size >= lfsShortest && size < lfsLongest {
 		t.small = append(t.small, treeEntry{object: fields[2], path: path})
 	}
-	return nil
+	if len(t.small) < smallMost {
+		return nil
+	}
+	err = t.many(t.small)
+	t.small = t.small[:0]
+	return err
 }
 
-// pointers reads the small files from the object store, which unlike the workspace holds no symlinks to follow.
-func (c *checkout) pointers(ctx context.Context, small []treeEntry) ([]string, error) {
+// pointers reads small files from the object store, which unlike the workspace holds no symlinks to follow.
+func (c *checkout) pointers(ctx context.Context, small []treeEntry, found *paths) error {
 	if len(small) == 0 {
-		return nil, nil
+		return nil
 	}
 	var ask strings.Builder
 	for _, entry := range small {
 		ask.WriteString(entry.object + "\n")
 	}
 	out, in := io.Pipe()
-	found := make(chan []string, 1)
+	read := make(chan struct{})
 	go func() {
-		paths, err := readPointers(bufio.NewReader(out), small)
-		out.CloseWithError(err) // nil reads as io.ErrClosedPipe for whoever still writes
-		found <- paths
+		defer close(read)
+		out.CloseWithError(readPointers(bufio.NewReader(out), small, found)) // nil reads as io.ErrClosedPipe for whoever still writes
 	}()
 	call := gitCall{args: []string{"--git-dir=" + c.base, "cat-file", "--batch", "--buffer"}, dir: c.git.home, stdin: strings.NewReader(ask.String()), stdout: in}
 	_, err := c.git.run(ctx, call)
 	in.CloseWithError(io.EOF)
-	paths := <-found
-	return paths, err
+	<-read
+	return err
 }
 
 // readPointers reads "OBJECT blob SIZE\nCONTENT\n" for each entry, in order.
-func readPointers(r *bufio.Reader, small []treeEntry) ([]string, error) {
-	var paths []string
+func readPointers(r *bufio.Reader, small []treeEntry, found *paths) error {
+	var content [lfsLongest]byte
 	for _, entry := range small {
 		head, err := r.ReadString('\n')
 		if err != nil {
-			return paths, err
+			return err
 		}
 		fields := strings.Fields(head)
 		if len(fields) != 3 || fields[0] != entry.object {
-			return paths, fmt.Errorf("cat-file printed %q", head)
+			return fmt.Errorf("cat-file printed %q", head)
 		}
 		size, err := strconv.Atoi(fields[2])
 		if err != nil || size >= lfsLongest {
-			return paths, errors.Join(err, fmt.Errorf("cat-file printed %q", head))
+			return errors.Join(err, fmt.Errorf("cat-file printed %q", head))
 		}
-		content := make([]byte, size+1)
-		if _, err := io.ReadFull(r, content); err != nil {
-			return paths, err
+		if _, err := io.ReadFull(r, content[:size+1]); err != nil {
+			return err
 		}
-		if bytes.HasPrefix(content, []byte(lfsPointer)) {
-			paths = append(paths, entry.path)
+		if bytes.HasPrefix(content[:size], []byte(lfsPointer)) {
+			found.add(entry.path)
 		}
 	}
-	return paths, nil
+	return nil
 }

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"companyos/shared/agent/provider"
+	"companyos/shared/publicnet"
 	"companyos/shared/task"
 )
 
@@ -61,8 +62,7 @@ type Config struct {
 	Failed  func(Failure)           // the provider refused
 
 	Transport http.RoundTripper // to Upstream; nil: one of its own
-	Lookup    func(ctx context.Context, host string) ([]netip.Addr, error)
-	Dial      func(ctx context.Context, network, address string) (net.Conn, error)
+	Public    publicnet.Dialer  // to the declared hosts
 	Now       func() time.Time
 }
 
@@ -97,14 +97,6 @@ func Start(ctx context.Context, c Config) (*Broker, error) {
 	b := &Broker{Config: c, token: "agent-" + rand.Text(), egress: map[string]bool{}}
 	if b.Now == nil {
 		b.Now = time.Now
-	}
-	if b.Lookup == nil {
-		b.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		}
-	}
-	if b.Dial == nil {
-		b.Dial = (&net.Dialer{Timeout: 15 * time.Second}).DialContext
 	}
 	for _, host := range c.Egress {
 		if !strings.Contains(host, ":") {

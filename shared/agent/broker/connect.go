@@ -9,10 +9,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"time"
+
+	"companyos/shared/publicnet"
 )
 
 // connect opens a tunnel to a declared host. The name is brought to one form once and compared as it is; it is resolved
@@ -78,51 +79,14 @@ func printable(s string) string {
 	}, s[:min(len(s), 200)])
 }
 
-var errPrivate = errors.New("its name leads to a private address")
-
 func (b *Broker) dial(ctx context.Context, target string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	host, port, err := net.SplitHostPort(target)
-	if err != nil {
-		return nil, err
+	conn, err := b.Public.DialContext(ctx, "tcp", target)
+	if err != nil && !errors.Is(err, publicnet.ErrPrivate) && !errors.Is(err, publicnet.ErrNoAddress) {
+		return nil, errors.New("it does not answer")
 	}
-	addresses, err := b.Lookup(ctx, host)
-	if err != nil || len(addresses) == 0 {
-		return nil, errors.New("its name has no address")
-	}
-	for _, ip := range addresses {
-		if !public(ip) {
-			return nil, errPrivate
-		}
-	}
-	for _, ip := range addresses {
-		if conn, err := b.Dial(ctx, "tcp", net.JoinHostPort(ip.Unmap().String(), port)); err == nil {
-			return conn, nil
-		}
-	}
-	return nil, errors.New("it does not answer")
-}
-
-// reserved are networks beside those that the standard library knows to be private.
-var reserved = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
-}
-
-// public says that an address is one of the internet's.
-func public(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Zone() != "" {
-		return false
-	}
-	for _, prefix := range reserved {
-		if prefix.Contains(ip) {
-			return false
-		}
-	}
-	return true
+	return conn, err
 }
 
 // greet reads the TLS greeting and compares the name in it. It returns what was read, to be passed on.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"companyos/shared/agent/broker"
+	"companyos/shared/publicnet"
 )
 
 // TestConnect is what an agent tries on its way out.
@@ -57,7 +58,7 @@ func TestConnect(t *testing.T) {
 			var looked []string
 			b := setup(t, broker.Config{
 				Egress: []string{"registry.example.com", "rebound.example.com", "inner.example.com"},
-				Lookup: func(_ context.Context, host string) ([]netip.Addr, error) {
+				Public: publicnet.Dialer{Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
 					looked = append(looked, host)
 					if ip, ok := resolves[host]; ok {
 						return []netip.Addr{netip.MustParseAddr(ip)}, nil
@@ -69,7 +70,7 @@ func TestConnect(t *testing.T) {
 						t.Errorf("dialled %s", address)
 					}
 					return (&net.Dialer{}).DialContext(ctx, network, echo.Listener.Addr().String())
-				},
+				}},
 			}, nil)
 			text, err := through(t, b, tt.target, tt.sni)
 			if (err == nil && text == "reached") != tt.ok {

@@ -119,7 +119,7 @@ func (l *Launch) AwaitFor(t testing.TB, patience time.Duration) *wire.ResultFile
 }
 
 // AwaitEvent waits for an event that satisfies a condition.
-func (l *Launch) AwaitEvent(t *testing.T, what string, is func(wire.Event) bool) wire.Event {
+func (l *Launch) AwaitEvent(t testing.TB, what string, is func(wire.Event) bool) wire.Event {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		for _, e := range l.Events() {
