@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"companyos/shared/publicnet"
 )
 
 var environmentName = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
@@ -96,29 +98,10 @@ func privateHost(host string) bool {
 		}
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
-		return !PublicAddress(a)
+		return !publicnet.Public(a)
 	}
 	last := host[strings.LastIndex(host, ".")+1:]
 	return strings.HasPrefix(last, "0x") || strings.Trim(last, "0123456789") == ""
-}
-
-// notGlobal are the special-purpose ranges of the IANA registries that are not global.
-var notGlobal = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("100::/64"), netip.MustParsePrefix("2001::/23"),
-	netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"),
-	netip.MustParsePrefix("5f00::/16"), netip.MustParsePrefix("fec0::/10"),
-}
-
-// PublicAddress says that an address is one of the public internet.
-func PublicAddress(a netip.Addr) bool {
-	a = a.Unmap()
-	if a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() {
-		return false
-	}
-	return !slices.ContainsFunc(notGlobal, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // Document is one file or page of a Source as it was read. Path is within the Source; Link says where it is for people,

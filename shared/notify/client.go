@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"time"
 
-	"companyos/shared/company"
+	"companyos/shared/publicnet"
 )
 
 // ErrAddress is a URL that leads, or whose name leads, to where no message may go.
@@ -27,10 +27,8 @@ const (
 
 // Guard says where messages may go. The zero value takes public addresses by https.
 type Guard struct {
-	Resolve func(ctx context.Context, host string) ([]netip.Addr, error) // nil: this machine's resolver
-	Allowed func(a netip.Addr) bool                                      // nil: public addresses
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	TLS     *http.Transport // whose certificates and settings the client has; nil: this machine's
+	publicnet.Dialer
+	TLS *http.Transport // whose certificates and settings the client has; nil: this machine's
 }
 
 // Check refuses a URL that is not https, holds credentials or names a private address itself.
@@ -42,17 +40,10 @@ func (g *Guard) Check(raw string) error {
 	case u.User != nil || u.Fragment != "":
 		return fmt.Errorf("%w: it holds credentials or a fragment", ErrAddress)
 	}
-	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !g.allowed(a) {
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !g.Allows(a) {
 		return fmt.Errorf("%w: %s", ErrAddress, a)
 	}
 	return nil
-}
-
-func (g *Guard) allowed(a netip.Addr) bool {
-	if g.Allowed != nil {
-		return g.Allowed(a)
-	}
-	return company.PublicAddress(a)
 }
 
 // Client returns a client that dials only what it has checked: a name is resolved once, every address has to be allowed,
@@ -73,39 +64,9 @@ func (g *Guard) Client() *http.Client {
 }
 
 func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
+	conn, err := g.DialContext(ctx, network, address)
+	if errors.Is(err, publicnet.ErrPrivate) || errors.Is(err, publicnet.ErrNoAddress) {
+		return nil, fmt.Errorf("%w: %s: %w", ErrAddress, address, err)
 	}
-	addresses, err := g.resolve(ctx, host)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range addresses {
-		if !g.allowed(a) {
-			return nil, fmt.Errorf("%w: %s leads to %s", ErrAddress, host, a)
-		}
-	}
-	dial := g.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
-	}
-	err = fmt.Errorf("%w: %s has no address", ErrAddress, host)
-	for _, a := range addresses {
-		var c net.Conn
-		if c, err = dial(ctx, network, net.JoinHostPort(a.String(), port)); err == nil {
-			return c, nil
-		}
-	}
-	return nil, err
-}
-
-func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{a}, nil
-	}
-	if g.Resolve != nil {
-		return g.Resolve(ctx, host)
-	}
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	return conn, err
 }

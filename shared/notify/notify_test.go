@@ -15,6 +15,7 @@ import (
 
 	"companyos/shared/app"
 	"companyos/shared/notify"
+	"companyos/shared/publicnet"
 )
 
 // receiver answers with the statuses of a script and keeps what it got.
@@ -49,7 +50,7 @@ func newReceiver(t *testing.T, statuses ...int) *receiver {
 
 // guard lets the receiver's loopback address pass as if it were public.
 func (r *receiver) guard() notify.Guard {
-	return notify.Guard{Allowed: func(netip.Addr) bool { return true }, TLS: r.Client().Transport.(*http.Transport)}
+	return notify.Guard{Dialer: publicnet.Dialer{Allowed: func(netip.Addr) bool { return true }}, TLS: r.Client().Transport.(*http.Transport)}
 }
 
 var fast = notify.Retry{Tries: 4, Pause: time.Millisecond, Longest: 20 * time.Millisecond}
@@ -138,7 +139,7 @@ func TestWhatIsNotRepeated(t *testing.T) {
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	dialled := 0
-	guard := notify.Guard{
+	guard := notify.Guard{Dialer: publicnet.Dialer{
 		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
 			switch host {
 			case "inside.example":
@@ -158,7 +159,7 @@ func TestGuard(t *testing.T) {
 			dialled++
 			return nil, errors.New("not in a test")
 		},
-	}
+	}}
 	w := notify.NewWebhook(notify.Webhook{Secrets: secrets("s"), Guard: guard, Retry: notify.Retry{Tries: 1}})
 	for _, url := range []string{
 		"http://hooks.example/x", "ftp://hooks.example", "https://", "https://user:secret@hooks.example/", "https://hooks.example/#x", "file:///etc/passwd", "%",

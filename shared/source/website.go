@@ -8,12 +8,12 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
 	"companyos/shared/company"
+	"companyos/shared/publicnet"
 	"companyos/shared/task"
 )
 
@@ -99,44 +99,16 @@ var (
 	errNoText    = errors.New("the page is not there, too large or no text")
 )
 
-// dialPublic resolves a name, checks every address that it has, and connects to one of those that were checked: a name
-// that resolves to something else a moment later changes nothing.
+// dialPublic connects to what is public, at https's port.
 func (r *Reader) dialPublic(ctx context.Context, network, address string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || port != "443" {
+	if _, port, err := net.SplitHostPort(address); err != nil || port != "443" {
 		return nil, errPrivate()
 	}
-	addresses, err := r.resolve(ctx, host)
-	if err != nil {
-		return nil, err
+	conn, err := publicnet.Dialer{Resolve: r.Resolve, Dial: r.Dial}.DialContext(ctx, network, address)
+	if errors.Is(err, publicnet.ErrPrivate) {
+		return nil, errPrivate()
 	}
-	for _, a := range addresses {
-		if !company.PublicAddress(a) {
-			return nil, errPrivate()
-		}
-	}
-	dial := r.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
-	}
-	err = errors.New("the name has no address")
-	for _, a := range addresses {
-		var conn net.Conn
-		if conn, err = dial(ctx, network, net.JoinHostPort(a.Unmap().String(), port)); err == nil {
-			return conn, nil
-		}
-	}
-	return nil, err
-}
-
-func (r *Reader) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{a}, nil
-	}
-	if r.Resolve != nil {
-		return r.Resolve(ctx, host)
-	}
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	return conn, err
 }
 
 // fetchPage reads the text of one page.

@@ -58,19 +58,21 @@ func TestConnect(t *testing.T) {
 			var looked []string
 			b := setup(t, broker.Config{
 				Egress: []string{"registry.example.com", "rebound.example.com", "inner.example.com"},
-				Public: publicnet.Dialer{Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
-					looked = append(looked, host)
-					if ip, ok := resolves[host]; ok {
-						return []netip.Addr{netip.MustParseAddr(ip)}, nil
-					}
-					return nil, errors.New("no such host")
+				Public: publicnet.Dialer{
+					Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+						looked = append(looked, host)
+						if ip, ok := resolves[host]; ok {
+							return []netip.Addr{netip.MustParseAddr(ip)}, nil
+						}
+						return nil, errors.New("no such host")
+					},
+					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+						if address != "93.184.216.34:443" {
+							t.Errorf("dialled %s", address)
+						}
+						return (&net.Dialer{}).DialContext(ctx, network, echo.Listener.Addr().String())
+					},
 				},
-				Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-					if address != "93.184.216.34:443" {
-						t.Errorf("dialled %s", address)
-					}
-					return (&net.Dialer{}).DialContext(ctx, network, echo.Listener.Addr().String())
-				}},
 			}, nil)
 			text, err := through(t, b, tt.target, tt.sni)
 			if (err == nil && text == "reached") != tt.ok {
