@@ -1,11 +1,14 @@
 package app_test
 
 import (
+	"flag"
 	"testing"
+	"time"
 
 	"companyos/shared/app"
 	"companyos/shared/app/apptest"
-	"companyos/shared/store"
+	"companyos/shared/routine"
+	"companyos/shared/store/storetest"
 	"companyos/shared/task"
 )
 
@@ -43,28 +46,6 @@ func BenchmarkIdleTick(b *testing.B) {
 	}
 }
 
-// BenchmarkAttention is the first page and a deep one of what waits among 100,000 Tasks.
-func BenchmarkAttention(b *testing.B) {
-	a := idle(b, 100_000)
-	read := func(b testing.TB, p store.Page) app.Attention {
-		got, err := a.Attention(b.Context(), a.ProductID, p)
-		if err != nil || len(got.Items) != p.Limit {
-			b.Fatalf("%d items, %v", len(got.Items), err)
-		}
-		return got
-	}
-	deep := read(b, store.Page{Limit: 20, Number: 999}).Next
-	for name, p := range map[string]store.Page{
-		"page 1": {Limit: 20, Number: 1}, "page 1000": {Limit: 20, Number: 1000}, "page 1000 by cursor": {Limit: 20, Number: 1, After: deep},
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				read(b, p)
-			}
-		})
-	}
-}
-
 // BenchmarkDispatch is a tick that starts so many accepted Tasks.
 func BenchmarkDispatch(b *testing.B) {
 	a := &auto{Bench: apptest.New(b, 1)}
@@ -75,4 +56,62 @@ func BenchmarkDispatch(b *testing.B) {
 			b.Fatalf("%+v", got)
 		}
 	}
+}
+
+var benchOld = flag.Int("old", 100_000, "rows that the benchmark of retention removes")
+
+// BenchmarkRetention removes old rows: half of them the automation's history, half of them events of 1,000 runs. It reports the
+// longest transaction.
+func BenchmarkRetention(b *testing.B) {
+	a := &auto{Bench: apptest.New(b, 1)}
+	storetest.Fill(b, a.DB, storetest.Size{Tasks: 20_000, Runs: 1000})
+	a.exec("UPDATE runs SET event_seq = $1::integer / 2000, ended_at = now() - interval '300 days'", *benchOld)
+	a.Config.Retention = routine.Retention{HistoryDays: 30, ArtifactDays: 30}
+	whole := a.DB
+	db, longest := storetest.Longest(b, whole)
+	for b.Loop() {
+		b.StopTimer()
+		a.exec(`INSERT INTO automation_runs SELECT 'sr_' || n, 'success', now() - interval '60 days', now() - interval '60 days' + n * interval '1 second', NULL,
+			'{"tasks": [{"status": "accepted", "task_id": "7d3b2c6e-3c0f-4d2b-9a57-3a8d5a4f1e11"}]}' FROM generate_series(1, $1::integer / 2) n`, *benchOld)
+		a.exec(`INSERT INTO run_events SELECT 'run-' || r, n, now() - interval '300 days', 'text', '{"text": "What the agent said, line by line."}'
+			FROM generate_series(0, 999) r, generate_series(1, $1::integer / 2000) n`, *benchOld)
+		a.exec("ANALYZE")
+		a.DB = db
+		longest()
+		b.StartTimer()
+		got, err := a.CleanUp(b.Context(), false)
+		b.StopTimer()
+		if err != nil || got.History+got.Events != int64(*benchOld) {
+			b.Fatalf("%+v %v", got, err)
+		}
+		b.ReportMetric(float64(longest().Microseconds())/1000, "longest-ms")
+		a.DB = whole
+		b.StartTimer()
+	}
+}
+
+// BenchmarkArchive archives a Product with 10,000 Tasks and gives their rows what it added, and the same back. It reports the
+// longest transaction.
+func BenchmarkArchive(b *testing.B) {
+	a := &auto{Bench: apptest.New(b, 1)}
+	fill(a.Bench, 10_000)
+	a.exec("ANALYZE")
+	db, longest := storetest.Longest(b, a.DB)
+	a.DB = db
+	if _, err := db.Now(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	longest()
+	for b.Loop() {
+		a.must(a.ArchiveProduct(b.Context(), a.ProductID))
+		rows, err := a.CatchUp(b.Context(), time.Now().Add(time.Minute))
+		if err != nil || rows < 10_000 {
+			b.Fatalf("%d rows, %v", rows, err)
+		}
+		_, err = a.RestoreProduct(b.Context(), a.ProductID)
+		a.must(err)
+		_, err = a.CatchUp(b.Context(), time.Now().Add(time.Minute))
+		a.must(err)
+	}
+	b.ReportMetric(float64(longest().Microseconds())/1000, "longest-ms")
 }

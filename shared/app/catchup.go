@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// catchUpRows keeps one batch below 100 ms and far below the 3,000 rows that a portable transaction may write.
+	// catchUpRows is far below the 3,000 rows that a portable transaction may write.
 	catchUpRows = 200
 
 	// catchUpBatches bounds what one sweep does. The rest waits for the next.
-	catchUpBatches = 100
+	catchUpBatches = 400
 
 	// catchUpAfter is how long a parent's change is left alone: longer than a start takes that began before it, so that
 	// the start's run is seen and cancelled.
@@ -25,8 +25,9 @@ const (
 // parents that were changed before a moment, and cancels the live runs of children that are hidden. Readers see no
 // difference. It goes in batches, any of which may be cut off, and may run more than once at a time.
 func (c *Company) CatchUp(ctx context.Context, before time.Time) (rows int, err error) {
+	p := newPace(catchUpRows)
 	for range catchUpBatches {
-		batch, err := c.DB.CascadeBatch(ctx, before, catchUpRows)
+		batch, err := c.DB.CascadeBatch(ctx, before, p.size)
 		if err != nil || batch == nil {
 			return rows, err
 		}
@@ -36,7 +37,9 @@ func (c *Company) CatchUp(ctx context.Context, before time.Time) (rows int, err 
 				return rows, err
 			}
 		}
+		began := time.Now()
 		err = c.DB.Transact(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.SaveCascadeBatch(ctx, batch) })
+		p.took(time.Since(began))
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}

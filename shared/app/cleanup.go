@@ -116,14 +116,14 @@ func (c *Company) cleanEvents(ctx context.Context, r *store.OldRun, dryRun bool)
 	if dryRun {
 		return r.Events - first + 1, nil
 	}
-	total := int64(0)
-	for upto := first + eventBatch - 1; ; upto += eventBatch {
-		n, err := c.DB.DeleteEvents(ctx, r.ID, upto)
-		total += n
-		if err != nil || upto >= r.Events {
-			return total, err
+	upto := first - 1
+	return inBatches(ctx, eventBatch, func(most int) (int64, error) {
+		if upto >= r.Events {
+			return 0, nil
 		}
-	}
+		upto += int64(most)
+		return c.DB.DeleteEvents(ctx, r.ID, upto)
+	})
 }
 
 // deleteGarbage deletes the blobs that nothing refers to any more.

@@ -238,31 +238,17 @@ func (c *Company) writeUnowned(ctx context.Context, in PageWrite) error {
 	return err
 }
 
+// historyBatch is below the rows that a portable transaction may write.
+const historyBatch = 2000
+
 // deleteHistory deletes the automation's history from before a moment, batch by batch.
 func (c *Company) deleteHistory(ctx context.Context, cutoff time.Time) (int64, error) {
-	runs, err := inBatches(ctx, func() (int64, error) { return c.DB.DeleteAutomationRuns(ctx, cutoff, historyBatch) })
+	runs, err := inBatches(ctx, historyBatch, func(most int) (int64, error) { return c.DB.DeleteAutomationRuns(ctx, cutoff, most) })
 	if err != nil {
 		return runs, err
 	}
-	streaks, err := inBatches(ctx, func() (int64, error) { return c.DB.DeleteStreaks(ctx, cutoff, historyBatch) })
+	streaks, err := inBatches(ctx, historyBatch, func(most int) (int64, error) { return c.DB.DeleteStreaks(ctx, cutoff, most) })
 	return runs + streaks, err
-}
-
-// historyBatch keeps one statement well below 100 ms and below the rows that a portable transaction may write.
-const historyBatch = 1000
-
-// inBatches repeats a batch until it took nothing.
-func inBatches(ctx context.Context, batch func() (int64, error)) (total int64, err error) {
-	for {
-		n, err := batch()
-		total += n
-		if err != nil || n == 0 {
-			return total, err
-		}
-		if ctx.Err() != nil {
-			return total, ctx.Err()
-		}
-	}
 }
 
 // metadataOf reads a field of a Product's metadata; ok is false when it is missing or of another form.

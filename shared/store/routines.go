@@ -64,7 +64,9 @@ func (db *DB) UpcomingRoutines(ctx context.Context, before time.Time, most int) 
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	return convert(rows, func(r pgq.UpcomingRoutinesRow) (UpcomingRoutine, error) { return UpcomingRoutine{r.ID, *r.NextRunAt}, nil })
+	return convert(rows, func(r pgq.UpcomingRoutinesRow) (UpcomingRoutine, error) {
+		return UpcomingRoutine{r.ID, *r.NextRunAt}, nil
+	})
 }
 
 // Routine reads a Routine and its Product inside the transaction. KindNotFound when there is none.
