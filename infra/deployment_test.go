@@ -27,6 +27,7 @@ var variants = map[string]map[string]string{
 	"given": {
 		"issuer": "https://id.example.com", "audience": "company", "vpc": "vpc-0123456789abcdef0", "subnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1", "publicUrl": "https://company.example.com",
 		"modelProvider": "bedrock", "gitHosts": "https://git.example.com", "summaryTopics": "news=arn:aws:sns:eu-central-1:123456789012:news",
+		"retentionDays": "7", "historyDays": "90",
 	},
 	"cognito": {"signIn": "cognito", "signInDomain": "acme-company"},
 }

@@ -72,6 +72,22 @@ func TestTheTickIsAsItIsSaid(t *testing.T) {
 	}
 }
 
+// What is kept how long reaches the function that removes the rest.
+func TestRetentionReachesTheSweep(t *testing.T) {
+	variables, _ := deployed(t, "given").of("AWS::Lambda::Function")["sweep"].at("Environment", "Variables").(map[string]any)
+	for key, value := range variables {
+		v, ok := value.(string)
+		if !ok {
+			v = "known-at-deployment"
+		}
+		t.Setenv(key, v)
+	}
+	c, err := config.ReadSweep()
+	if err != nil || c.RetentionDays != 7 || c.AutomationHistoryRetention != 90 {
+		t.Errorf("%d days of artifacts, %d days of history: %v", c.RetentionDays, c.AutomationHistoryRetention, err)
+	}
+}
+
 // A setting that a deployment gives to a function which does not read it would be a right or a limit that nobody has.
 func TestFunctionsAreGivenNothingElse(t *testing.T) {
 	t.Parallel()

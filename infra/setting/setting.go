@@ -89,7 +89,8 @@ type Settings struct {
 	GroupsClaim   string
 	PublicURL     string // empty: the HTTP API's own
 	GitHosts      string
-	RetentionDays int
+	RetentionDays int // of runs' events and artifacts
+	HistoryDays   int // of the automation's history
 	LogDays       int
 	AlarmEmail    string
 	ModelProvider ModelProvider
@@ -133,6 +134,7 @@ func Read(values map[string]string, root string) (Settings, error) {
 		PublicURL:     strings.TrimSuffix(r.match("publicUrl", "", publicURL, "an http or https URL without query"), "/"),
 		GitHosts:      r.value("gitHosts", ""),
 		RetentionDays: r.number("retentionDays", 30, 3650),
+		HistoryDays:   r.number("historyDays", 30, 3650),
 		LogDays:       r.logDays("logDays", 30),
 		AlarmEmail:    r.match("alarmEmail", "", emailAddress, "an e-mail address"),
 		ModelProvider: ModelProvider(r.oneOf("modelProvider", string(ModelsOfAnthropic), string(ModelsOfAnthropic), string(ModelsOfBedrock))),

@@ -43,7 +43,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Architecture != setting.ArchitectureARM || s.Sandbox != setting.ArchitectureARM || s.Database != setting.DatabaseDSQL || s.Egress != setting.EgressOpen ||
-		s.MaxSandboxes != 20 || s.MaxPending != 1000 || s.RetentionDays != 30 || s.Spot || s.DatabaseName != "company-database-url" || s.GroupsClaim != "groups" {
+		s.MaxSandboxes != 20 || s.MaxPending != 1000 || s.RetentionDays != 30 || s.HistoryDays != 30 || s.Spot || s.DatabaseName != "company-database-url" || s.GroupsClaim != "groups" {
 		t.Errorf("defaults are %+v", s)
 	}
 	if got := strings.Join(s.SecretNames(), " "); got != "A_KEY B_KEY" {

@@ -100,8 +100,10 @@ func (f parts) connect(s setting.Settings, rows *place.Database, attempts, work 
 		rows.Serves(fn, name)
 		fn.Set(limits(s))
 	}
-	days := jsii.String(strconv.Itoa(s.RetentionDays))
-	f.sweep.Set(map[string]*string{"COMPANY_RETENTION_DAYS": days, "COMPANY_AUTOMATION_HISTORY_RETENTION_DAYS": days})
+	f.sweep.Set(map[string]*string{
+		"COMPANY_RETENTION_DAYS":                    jsii.String(strconv.Itoa(s.RetentionDays)),
+		"COMPANY_AUTOMATION_HISTORY_RETENTION_DAYS": jsii.String(strconv.Itoa(s.HistoryDays)),
+	})
 	rows.Migrates(f.migrate)
 	executors.Given(f.api, f.dispatch, f.execute, f.sweep)
 	attempts.Sends("COMPANY_ATTEMPTS_QUEUE_URL", f.api, f.dispatch, f.execute, f.sweep)
