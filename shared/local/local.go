@@ -100,10 +100,21 @@ func Start(ctx context.Context, cfg Config) (*Company, error) {
 		c.release(ctx)
 		return nil, err
 	}
-	if err := c.App.WakeAll(ctx); err != nil {
+	if err := c.takeOver(ctx); err != nil {
 		return nil, errors.Join(err, c.Close(ctx))
 	}
 	return c, nil
+}
+
+// takeOver goes on with what an earlier process left. The data folder has one process, so whoever worked there is dead; of a
+// database elsewhere nobody knows, and its workers' leases run out.
+func (c *Company) takeOver(ctx context.Context) error {
+	if c.database != nil {
+		if err := c.db.EndLeases(ctx, time.Now()); err != nil {
+			return err
+		}
+	}
+	return c.App.WakeAll(ctx)
 }
 
 func (c *Company) start(ctx context.Context) error {

@@ -84,3 +84,7 @@ ON CONFLICT (routine_id, policy, record_id) DO NOTHING;
 -- What a policy has accepted, without the record that is asked about.
 SELECT count(*) FROM acceptances
 WHERE routine_id = sqlc.arg(routine_id) AND policy = sqlc.arg(policy) AND record_id <> sqlc.arg(record_id);
+
+-- name: EndRoutineLeases :exec
+-- Of runs whose worker is known to be dead.
+UPDATE routine_runs SET lease_until = sqlc.arg(now) WHERE status = 'running' AND lease_until > sqlc.arg(now);

@@ -75,3 +75,8 @@ SELECT id, task_id, product_id, attempt, session_id, user_id, started_by, execut
     event_seq, result_key, result_sha256, left(content, sqlc.arg(most_content))::text AS content, content_type, ended,
     usage, artifacts, sandbox, waiting_reason, waiting_since, ended_at, created_at, updated_at
 FROM runs WHERE task_id = sqlc.arg(task_id) ORDER BY attempt LIMIT sqlc.arg(most) OFFSET sqlc.arg(skip);
+
+-- name: EndLeases :exec
+-- Of plain runs whose worker is known to be dead.
+UPDATE runs SET lease_until = sqlc.arg(now)
+WHERE state IN ('RUNNING', 'CANCELLING') AND NOT sandboxed AND lease_until > sqlc.arg(now);

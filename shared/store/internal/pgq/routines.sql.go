@@ -68,6 +68,16 @@ func (q *Queries) DueRoutines(ctx context.Context, most int32) ([]string, error)
 	return items, nil
 }
 
+const endRoutineLeases = `-- name: EndRoutineLeases :exec
+UPDATE routine_runs SET lease_until = $1 WHERE status = 'running' AND lease_until > $1
+`
+
+// Of runs whose worker is known to be dead.
+func (q *Queries) EndRoutineLeases(ctx context.Context, now *time.Time) error {
+	_, err := q.db.Exec(ctx, endRoutineLeases, now)
+	return err
+}
+
 const insertAcceptance = `-- name: InsertAcceptance :execrows
 INSERT INTO acceptances (routine_id, policy, record_id, accepted_at)
 VALUES ($1, $2, $3, $4)

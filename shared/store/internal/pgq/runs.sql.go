@@ -11,6 +11,17 @@ import (
 	"time"
 )
 
+const endLeases = `-- name: EndLeases :exec
+UPDATE runs SET lease_until = $1
+WHERE state IN ('RUNNING', 'CANCELLING') AND NOT sandboxed AND lease_until > $1
+`
+
+// Of plain runs whose worker is known to be dead.
+func (q *Queries) EndLeases(ctx context.Context, now *time.Time) error {
+	_, err := q.db.Exec(ctx, endLeases, now)
+	return err
+}
+
 const lastCompletedRun = `-- name: LastCompletedRun :one
 SELECT id, task_id, product_id, attempt, session_id, user_id, started_by, executor_type, executor_id, sandboxed, state, input_key, input_sha256, source_id, checkout, due_at, start_until, run_until, stop_grace_ms, launch, launch_token, launch_hash, token_until, calling_until, sandbox_handle, claimed_by, claimed_at, session_hash, lease_until, cancel_at, prepared_at, stopped_at, stop_reason, event_batches, event_seq, result_key, result_sha256, content, content_type, ended, usage, artifacts, sandbox, waiting_reason, waiting_since, ended_at, created_at, updated_at FROM runs WHERE task_id = $1 AND state = 'COMPLETED' AND attempt < $2
 ORDER BY attempt DESC LIMIT 1
