@@ -68,6 +68,33 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
+// TestLargePatch takes a patch of 25 MB out of one sandbox and into the next, neither of which has it in memory.
+func TestLargePatch(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	look := do("run", []string{"sh", "-c", "sha256sum < big"})
+	play := func(patch *wire.WorkPatch, steps ...map[string]any) (*sandboxtest.Launch, *wire.ResultFile) {
+		l := b.api.Add(b.work(func(w *wire.Work) { w.Patch = patch }), sandboxtest.Script(steps...))
+		p := b.start(t, l.Token)
+		peak := make(chan int, 1)
+		go func() { peak <- peakMemory(p.cmd.Process.Pid) }()
+		result := l.AwaitFor(t, time.Minute)
+		if code := p.wait(t); code != 0 || result == nil || result.Kind != task.EndCompleted || result.Patch == nil {
+			t.Fatalf("exit code %d, result %+v, log:\n%s", code, result, p.log.String())
+		}
+		if got := <-peak; runtime.GOOS == "linux" && (got == 0 || got > 40<<10) {
+			t.Errorf("the supervisor took %d KiB, want at most 40 MiB", got)
+		}
+		return l, result
+	}
+	l, first := play(nil, do("run", []string{"sh", "-c", "head -c 20971520 /dev/urandom > big"}), look, do("answer_output", true))
+	patch := l.Artifact(wire.ArtifactPatch)
+	_, second := play(&wire.WorkPatch{URL: b.api.Put("large", patch), SHA256: first.Patch.SHA256}, look, do("answer_output", true))
+	if len(patch) < 20<<20 || second.Content != first.Content || second.Patch.SHA256 != first.Patch.SHA256 {
+		t.Errorf("a patch of %d bytes: %+v, then %+v", len(patch), first, second)
+	}
+}
+
 // BenchmarkManyFiles is an attempt on a repository of 200,000 files: its checkout beside git's own, what the supervisor had
 // in memory, and the whole. Run it with -benchtime 1x.
 func BenchmarkManyFiles(b *testing.B) {

@@ -133,10 +133,10 @@ func snapshotFailed(err error) *EndError {
 
 // restore puts a patch back into a fresh workspace, before the agent exists. git refuses paths outside the workspace,
 // in .git, and behind symlinks. Errors: *EndError of kind storage_full or internal.
-func restore(ctx context.Context, g git, workspace string, content []byte) error {
+func restore(ctx context.Context, g git, workspace string, content io.Reader) error {
 	_, err := g.run(ctx, gitCall{
 		args: []string{"--git-dir=" + filepath.Join(workspace, ".git"), "--work-tree=" + workspace, "apply", "--binary", "--whitespace=nowarn", "-"},
-		dir:  workspace, stdin: bytes.NewReader(content),
+		dir:  workspace, stdin: content,
 	})
 	if err == nil {
 		return nil

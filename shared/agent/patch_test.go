@@ -90,7 +90,7 @@ func TestPatchRoundTrip(t *testing.T) {
 			}
 			want := b.inside(t, "sh", "-c", tt.look)
 			fresh := checkedOut(t)
-			if err := restore(t.Context(), fresh.git, fresh.layout.workspace, []byte(text)); err != nil {
+			if err := restore(t.Context(), fresh.git, fresh.layout.workspace, strings.NewReader(text)); err != nil {
 				t.Fatalf("restore: %v\n%s", err, text)
 			}
 			if got := fresh.inside(t, "sh", "-c", tt.look); got != want {
@@ -181,7 +181,7 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := checkedOut(t)
-			err := restore(t.Context(), b.git, b.layout.workspace, []byte(text))
+			err := restore(t.Context(), b.git, b.layout.workspace, strings.NewReader(text))
 			if f := failureOf(err); err == nil || f.Kind != task.EndInternal || !strings.Contains(f.Text, "could not be put back") {
 				t.Errorf("restore: %v", err)
 			}

@@ -19,8 +19,9 @@ import (
 
 // The bounds of what a claim's URLs answer.
 const (
-	inputMost = 4 << 20
-	patchMost = outputDefault
+	inputMost        = 4 << 20
+	conversationMost = outputDefault
+	patchMost        = 1 << 30 // the largest output limit of an executor
 
 	transcriptFor = 15 * time.Second
 )
@@ -33,14 +34,11 @@ func (s *supervisor) restore(ctx context.Context) ([]byte, error) {
 		return nil, brokenOff(ctx, failuref(task.EndInternal, err, "The attempt's input could not be read."))
 	}
 	if p := s.work.Patch; p != nil {
-		content, err := s.fetch(ctx, p.URL, p.SHA256, "changes")
+		size, err := s.restorePatch(ctx, *p)
 		if err != nil {
 			return nil, err
 		}
-		if err := restore(ctx, s.git, s.layout.workspace, content); err != nil {
-			return nil, err
-		}
-		s.log.note("the changes of the earlier attempt are back (%d bytes)", len(content))
+		s.log.note("the changes of the earlier attempt are back (%d bytes)", size)
 	}
 	s.restoreConversation(ctx)
 	return input, context.Cause(ctx)
@@ -56,7 +54,7 @@ func (s *supervisor) restoreConversation(ctx context.Context) {
 		}
 		return
 	}
-	content, err := s.fetch(ctx, t.TranscriptURL, t.SHA256, "conversation")
+	content, err := s.fetchConversation(ctx, *t)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.lost(failureOf(err).Text)
@@ -83,14 +81,34 @@ func (s *supervisor) lost(why string) {
 	})
 }
 
-// fetch reads an artifact of the earlier attempt and checks that it is the one.
-func (s *supervisor) fetch(ctx context.Context, from, hash, what string) ([]byte, error) {
-	content, err := s.client.Download(ctx, from, patchMost)
+// restorePatch puts back the earlier attempt's changes, by way of a file: they may be large.
+func (s *supervisor) restorePatch(ctx context.Context, p wire.WorkPatch) (size int64, err error) {
+	file, err := os.Create(filepath.Join(s.layout.private, "earlier"))
 	if err != nil {
-		return nil, brokenOff(ctx, failuref(task.EndInternal, err, "The earlier attempt's %s could not be read.", what))
+		return 0, err
 	}
-	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != hash {
-		return nil, failuref(task.EndInternal, nil, "The earlier attempt's %s are not what was stored: sha256 differs.", what)
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	if err := s.client.Save(ctx, p.URL, patchMost, file); err != nil {
+		return 0, brokenOff(ctx, failuref(task.EndInternal, err, "The earlier attempt's changes could not be read."))
+	}
+	hash := sha256.New()
+	if size, err = io.Copy(hash, file); err != nil {
+		return 0, err
+	}
+	if hex.EncodeToString(hash.Sum(nil)) != p.SHA256 {
+		return 0, failuref(task.EndInternal, nil, "The earlier attempt's changes are not what was stored: sha256 differs.")
+	}
+	return size, restore(ctx, s.git, s.layout.workspace, io.NewSectionReader(file, 0, size))
+}
+
+// fetchConversation reads the earlier attempts' conversation and checks that it is the one.
+func (s *supervisor) fetchConversation(ctx context.Context, t wire.WorkTranscript) ([]byte, error) {
+	content, err := s.client.Download(ctx, t.TranscriptURL, conversationMost)
+	if err != nil {
+		return nil, brokenOff(ctx, failuref(task.EndInternal, err, "The earlier attempt's conversation could not be read."))
+	}
+	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != t.SHA256 {
+		return nil, failuref(task.EndInternal, nil, "The earlier attempt's conversation is not what was stored: sha256 differs.")
 	}
 	return content, nil
 }

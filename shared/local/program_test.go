@@ -102,7 +102,7 @@ func newProgram(t testing.TB, script string, more ...string) *program {
 	if _, err := p.repo.Commit(gittest.Commit{Branch: "main", Message: "m", Files: map[string]gittest.File{"README.md": {Content: "Hello\n"}}}); err != nil {
 		t.Fatal(err)
 	}
-	executors := fmt.Sprintf("agents:\n  - id: engineer\n    harness: fixture\n    repository: {url: %q, branch: main}\n    sandbox: {limits: {cancel_grace: 3s}}\n    fixture: %s\n", p.repo.URL, script)
+	executors := fmt.Sprintf("agents:\n  - id: engineer\n    harness: fixture\n    repository: {url: %q, branch: main}\n    sandbox: {limits: {cancel_grace: 3s, output: 64MiB}}\n    fixture: %s\n", p.repo.URL, script)
 	if err := os.WriteFile(p.path("executors.yaml"), []byte(executors), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -106,7 +107,7 @@ func (c *SandboxClient) Result(ctx context.Context, in ResultRequest) (ResultRes
 
 // Upload puts size bytes of body at a URL that Artifact answered.
 func (c *SandboxClient) Upload(ctx context.Context, putURL string, body io.ReaderAt, size int64) error {
-	_, err := c.retry(ctx, "upload", answerLimit, func(ctx context.Context) (*http.Request, error) {
+	_, err := c.retry(ctx, "upload", answerLimit, readAll, func(ctx context.Context) (*http.Request, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPut, putURL, io.NewSectionReader(body, 0, size))
 		if err != nil {
 			return nil, err
@@ -122,9 +123,32 @@ func (c *SandboxClient) Upload(ctx context.Context, putURL string, body io.Reade
 
 // Download reads at most limit bytes from a URL that Claim answered; a longer object is an error.
 func (c *SandboxClient) Download(ctx context.Context, from string, limit int64) ([]byte, error) {
-	return c.retry(ctx, "download", limit, func(ctx context.Context) (*http.Request, error) {
+	return c.retry(ctx, "download", limit, readAll, func(ctx context.Context) (*http.Request, error) {
 		return http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	})
+}
+
+// Save is Download into a file, which it empties before each try.
+func (c *SandboxClient) Save(ctx context.Context, from string, limit int64, to *os.File) error {
+	save := func(r io.Reader) ([]byte, int64, error) {
+		if err := to.Truncate(0); err != nil {
+			return nil, 0, err
+		}
+		n, err := io.Copy(io.NewOffsetWriter(to, 0), r)
+		return nil, n, err
+	}
+	_, err := c.retry(ctx, "download", limit, save, func(ctx context.Context) (*http.Request, error) {
+		return http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	})
+	return err
+}
+
+// reader takes an answer and says how long it was.
+type reader func(io.Reader) (body []byte, size int64, err error)
+
+func readAll(r io.Reader) ([]byte, int64, error) {
+	body, err := io.ReadAll(r)
+	return body, int64(len(body)), err
 }
 
 func (c *SandboxClient) token() string {
@@ -138,7 +162,7 @@ func (c *SandboxClient) call(ctx context.Context, path, token string, in, out an
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	answer, err := c.retry(ctx, path, answerLimit, func(ctx context.Context) (*http.Request, error) {
+	answer, err := c.retry(ctx, path, answerLimit, readAll, func(ctx context.Context) (*http.Request, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
 		if err != nil {
 			return nil, err
@@ -157,10 +181,10 @@ func (c *SandboxClient) call(ctx context.Context, path, token string, in, out an
 }
 
 // retry repeats a request until it is answered for good or ctx ends; then the last failure is part of the error.
-func (c *SandboxClient) retry(ctx context.Context, what string, limit int64, build func(context.Context) (*http.Request, error)) ([]byte, error) {
+func (c *SandboxClient) retry(ctx context.Context, what string, limit int64, read reader, build func(context.Context) (*http.Request, error)) ([]byte, error) {
 	wait := retryFirst
 	for {
-		body, again, after, err := c.try(ctx, limit, build)
+		body, again, after, err := c.try(ctx, limit, read, build)
 		if err == nil {
 			return body, nil
 		}
@@ -180,7 +204,7 @@ func (c *SandboxClient) retry(ctx context.Context, what string, limit int64, bui
 }
 
 // try makes one request: the answer, or whether and after how long to repeat it.
-func (c *SandboxClient) try(ctx context.Context, limit int64, build func(context.Context) (*http.Request, error)) (body []byte, again bool, after time.Duration, err error) {
+func (c *SandboxClient) try(ctx context.Context, limit int64, read reader, build func(context.Context) (*http.Request, error)) (body []byte, again bool, after time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	req, err := build(ctx)
@@ -192,11 +216,14 @@ func (c *SandboxClient) try(ctx context.Context, limit int64, build func(context
 		return nil, true, 0, withoutURL(err)
 	}
 	defer res.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if res.StatusCode >= 300 {
+		read = readAll // of the refusal
+	}
+	body, size, err := read(io.LimitReader(res.Body, limit+1))
 	if err != nil {
 		return nil, true, 0, err
 	}
-	if int64(len(body)) > limit {
+	if size > limit {
 		return nil, false, 0, fmt.Errorf("the answer is longer than %d bytes", limit)
 	}
 	if res.StatusCode < 300 {
