@@ -15,11 +15,6 @@ func (c *Client) Routine(ctx context.Context, id string) (RoutineRecord, error) 
 	return call[RoutineRecord](ctx, c, http.MethodGet, at("/company/routines/%s", id), nil)
 }
 
-// Routines lists Routines, newest first.
-func (c *Client) Routines(ctx context.Context, l List) (Page[RoutineRecord], error) {
-	return call[Page[RoutineRecord]](ctx, c, http.MethodGet, "/company/routines"+l.query(), nil)
-}
-
 // UpdateRoutine changes a Routine.
 func (c *Client) UpdateRoutine(ctx context.Context, id string, in RoutineUpdate) (RoutineRecord, error) {
 	return call[RoutineRecord](ctx, c, http.MethodPatch, at("/company/routines/%s", id), in)
@@ -28,16 +23,6 @@ func (c *Client) UpdateRoutine(ctx context.Context, id string, in RoutineUpdate)
 // TriggerRoutine runs a Routine now. The answer is the run as it was recorded, not its end.
 func (c *Client) TriggerRoutine(ctx context.Context, id string) (ScheduleRun, error) {
 	return call[ScheduleRun](ctx, c, http.MethodPost, at("/company/routines/%s/trigger", id), nil)
-}
-
-// PauseRoutine pauses a Routine.
-func (c *Client) PauseRoutine(ctx context.Context, id string) (RoutineRecord, error) {
-	return call[RoutineRecord](ctx, c, http.MethodPost, at("/company/routines/%s/pause", id), nil)
-}
-
-// ResumeRoutine lets a Routine run again.
-func (c *Client) ResumeRoutine(ctx context.Context, id string) (RoutineRecord, error) {
-	return call[RoutineRecord](ctx, c, http.MethodPost, at("/company/routines/%s/resume", id), nil)
 }
 
 // RoutineRuns lists a Routine's runs, newest first.

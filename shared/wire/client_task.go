@@ -23,25 +23,9 @@ func (c *Client) Tasks(ctx context.Context, l List) (Page[Task], error) {
 	return call[Page[Task]](ctx, c, http.MethodGet, "/company/tasks"+l.query(), nil)
 }
 
-// UpdateTask changes a Task in Backlog.
-func (c *Client) UpdateTask(ctx context.Context, id string, in TaskUpdate) (Task, error) {
-	return call[Task](ctx, c, http.MethodPatch, at("/company/tasks/%s", id), in)
-}
-
 // MoveTask makes a transition of a Task.
 func (c *Client) MoveTask(ctx context.Context, id string, in TaskTransition) (Task, error) {
 	return call[Task](ctx, c, http.MethodPost, at("/company/tasks/%s/transitions", id), in)
-}
-
-// ArchiveTask archives a Task; a live run is ended.
-func (c *Client) ArchiveTask(ctx context.Context, id string) error {
-	_, err := call[struct{}](ctx, c, http.MethodDelete, at("/company/tasks/%s", id), nil)
-	return err
-}
-
-// RestoreTask undoes ArchiveTask.
-func (c *Client) RestoreTask(ctx context.Context, id string) (Task, error) {
-	return call[Task](ctx, c, http.MethodPost, at("/company/tasks/%s/restore", id), nil)
 }
 
 // StartRun starts an attempt. The same attempt again answers the same run.
