@@ -112,12 +112,11 @@ func (o *office) show(ctx context.Context) error {
 		}
 		fmt.Println()
 	}
-	begun := beginnings(o.folder) > 0
 	if err := o.say("go on"); err != nil {
 		return err
 	}
 	t, err := o.Task(ctx, o.task)
-	if err == nil && t.Status == task.StatusInProgress && !begun {
+	if err == nil && t.Status == task.StatusInProgress {
 		err = desk.Until(ctx, func() (bool, error) {
 			t, err = o.Task(ctx, o.task)
 			return t.Result != nil, err
