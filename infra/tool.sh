@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts of this repository: finds or installs what they need, below .tools. Nothing is taken from a
 # container registry.
 set -euo pipefail
@@ -67,8 +68,8 @@ docker_up() {
     say "starting dockerd $options"
     # shellcheck disable=SC2086
     nohup dockerd $options >"$tools/dockerd.log" 2>&1 </dev/null &
-    local pid=$! i
-    for i in $(seq 60); do
+    local pid=$! _
+    for _ in $(seq 60); do
       docker info >/dev/null 2>&1 && return
       kill -0 $pid 2>/dev/null || break
       sleep 1

@@ -17,7 +17,7 @@ if [ "$(cat "$dir/versions" 2>/dev/null)" != "$claude $codex" ]; then
 	mkdir -p "$dir/bin"
 	(
 		cd "$dir/bin" # relative links: the folder can be copied into an image
-		ln -sf "$(ls -d ../node_modules/@anthropic-ai/claude-code-*-*/claude | grep -v musl | head -1)" claude
+		ln -sf "$(find ../node_modules/@anthropic-ai/claude-code-*-* -maxdepth 1 -name claude -not -path '*musl*' -print -quit)" claude
 		ln -sf "$(ls -d ../node_modules/@openai/codex-*/vendor/*/bin/codex | head -1)" codex
 	)
 	chmod -R a+rX "$dir"
