@@ -8,8 +8,7 @@ import (
 	"companyos/shared/source"
 )
 
-// sourceReader reads Sources: websites, and git repositories where the function's image has git. A function has no
-// folder of local Sources.
+// sourceReader reads Sources: websites and remote git repositories. A function has no folder of local Sources.
 func sourceReader(hosts []string, secrets func(ctx context.Context, names []string) (map[string]string, error)) func(context.Context, company.Source) ([]company.Document, error) {
 	reader := &source.Reader{GitHosts: hosts, Token: func(ctx context.Context) (string, error) {
 		values, err := secrets(ctx, []string{executor.SecretGitHubToken})

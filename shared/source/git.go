@@ -24,6 +24,8 @@ import (
 // repository is one git Source that is being read.
 type repository struct {
 	url    string // or the path of a folder
+	remote bool
+	token  string // of a remote one, empty for none
 	config [][2]string
 	pass   []string
 	home   string // empty
@@ -50,14 +52,21 @@ func (r *Reader) git(ctx context.Context, s company.Source, config config, c *co
 	if config.Branch != "" {
 		ref = "refs/heads/" + config.Branch
 	}
+	link := linker(s.Reference, strings.TrimPrefix(ref, "refs/heads/"))
+	if g.remote && r.gitless() {
+		err = g.readByLibrary(ctx, ref, config, c, link)
+	} else {
+		err = g.readByGit(ctx, ref, config, c, link)
+	}
+	return g.explain(ctx, err, ref)
+}
+
+func (g *repository) readByGit(ctx context.Context, ref string, config config, c *collection, link func(string) string) error {
 	commit, err := g.fetch(ctx, ref)
 	if err != nil {
-		return g.explain(ctx, err, ref)
+		return err
 	}
-	if err := g.read(ctx, commit, config, c, linker(s.Reference, strings.TrimPrefix(ref, "refs/heads/"))); err != nil {
-		return g.explain(ctx, err, ref)
-	}
-	return nil
+	return g.read(ctx, commit, config, c, link)
 }
 
 // locate finds where the repository is and what may be used to get there.
@@ -68,18 +77,17 @@ func (r *Reader) locate(ctx context.Context, s company.Source, g *repository) (e
 	if err := company.ValidateRepositoryURL(s.Reference, r.GitHosts); err != nil {
 		return unreadable("%s", err.Error())
 	}
-	token := ""
 	switch {
 	case s.CredentialRef == nil:
 	case *s.CredentialRef != executor.SecretGitHubToken || r.Token == nil:
 		return unreadable("The Source needs %s, which this deployment does not use for reading", *s.CredentialRef)
 	default:
-		if token, err = r.Token(ctx); err != nil {
+		if g.token, err = r.Token(ctx); err != nil {
 			return notNow("The Source's credential cannot be read", err)
 		}
 	}
-	g.url, g.pass = s.Reference, gitcmd.Passed()
-	g.config, err = gitcmd.RemoteConfig(s.Reference, token)
+	g.url, g.remote, g.pass = s.Reference, true, gitcmd.Passed()
+	g.config, err = gitcmd.RemoteConfig(s.Reference, g.token)
 	return err
 }
 
@@ -255,6 +263,10 @@ func (l *limited) Write(p []byte) (int, error) {
 func (g *repository) explain(ctx context.Context, err error, ref string) error {
 	exit, _ := errors.AsType[*exec.ExitError](err)
 	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errNoFilter):
+		return notNow("This process reads repositories only of hosts that support partial fetches", err)
 	case errors.Is(err, exec.ErrNotFound):
 		return notNow("This process cannot read git Sources: git is not installed", err)
 	case errors.Is(err, errTooLarge):

@@ -27,6 +27,7 @@ type Reader struct {
 	GitHosts []string                                            // URL prefixes that repositories may have beside GitHub
 	Token    func(ctx context.Context) (token string, err error) // GITHUB_READ_TOKEN; nil: no repository that needs it is read
 	Limits   Limits
+	noGit    bool // as where git is not installed
 
 	// How a website is reached; the defaults are this machine's resolver, dialer and certificates. Dial gets an address
 	// and a port that have passed.

@@ -49,7 +49,7 @@ func (s *Server) Create(name string) (*Repository, error) {
 		return nil, err
 	}
 	// A host such as GitHub serves any object that it has, also one that no branch reaches any more.
-	settings := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[uploadpack]\n\tallowAnySHA1InWant = true\n[http]\n\treceivepack = false\n"
+	settings := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[uploadpack]\n\tallowAnySHA1InWant = true\n\tallowFilter = true\n[http]\n\treceivepack = false\n"
 	return r, os.WriteFile(filepath.Join(r.dir, "config"), []byte(settings), 0o644)
 }
 
