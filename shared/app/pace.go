@@ -9,7 +9,7 @@ import (
 // one took.
 const (
 	batchSlow  = 25 * time.Millisecond // the next is half as large
-	batchQuick = 8 * time.Millisecond // the next is twice as large
+	batchQuick = 8 * time.Millisecond  // the next is twice as large
 	batchLeast = 10
 )
 

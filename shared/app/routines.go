@@ -64,7 +64,7 @@ func (c *Company) changeRoutine(ctx context.Context, id string, change func(cont
 	case errors.Is(err, store.ErrNameTaken):
 		err = errNameTaken(after.Name)
 	}
-	if err == nil && !(before.Enabled && sameMoment(before.NextRunAt, after.NextRunAt)) {
+	if err == nil && (!before.Enabled || !sameMoment(before.NextRunAt, after.NextRunAt)) {
 		c.wakeRoutine(ctx, &after)
 	}
 	return after, err
