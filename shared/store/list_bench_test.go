@@ -156,8 +156,52 @@ func rowsRead(t testing.TB, db *store.DB) (rows, scans int64) {
 	return rows, scans
 }
 
-// TestListsDoNotScan: no list and no count reads more Tasks and runs than it shows, and none reads either table from end to
-// end.
+// duties are what a tick and a sweep look for.
+func duties() map[string]func(ctx context.Context, db *store.DB, most int) error {
+	now := time.Now()
+	return map[string]func(ctx context.Context, db *store.DB, most int) error{
+		"work of a tick": func(ctx context.Context, db *store.DB, most int) error {
+			_, err := db.TickWork(ctx, store.WorkRef{}, now, most)
+			return err
+		},
+		"Routines that complete Projects": func(ctx context.Context, db *store.DB, _ int) error {
+			_, err := db.CompletionRoutines(ctx, now)
+			return err
+		},
+		"overdue runs": func(ctx context.Context, db *store.DB, most int) error {
+			_, err := db.OverdueRuns(ctx, now, most)
+			return err
+		},
+		"unfinished runs": func(ctx context.Context, db *store.DB, most int) error {
+			_, err := db.UnfinishedRuns(ctx, "", most)
+			return err
+		},
+		"the run whose turn it is": func(ctx context.Context, db *store.DB, _ int) error { _, err := db.OldestPending(ctx); return err },
+		"due Routines": func(ctx context.Context, db *store.DB, most int) error {
+			_, err := db.DueRoutines(ctx, most)
+			return err
+		},
+		"upcoming Routines": func(ctx context.Context, db *store.DB, most int) error {
+			_, err := db.UpcomingRoutines(ctx, now.Add(time.Hour), most)
+			return err
+		},
+		"old runs": func(ctx context.Context, db *store.DB, most int) error {
+			_, err := db.OldRuns(ctx, now, store.OldRun{}, most)
+			return err
+		},
+		"finished Tasks": func(ctx context.Context, db *store.DB, most int) error {
+			_, err := db.FinishedTasks(ctx, storetest.FilledProduct, now, most)
+			return err
+		},
+		"children of an archived Product": func(ctx context.Context, db *store.DB, most int) error {
+			_, err := db.CascadeBatch(ctx, now, most)
+			return err
+		},
+	}
+}
+
+// TestListsDoNotScan: no list, no count and no duty reads many more Tasks and runs than it shows, and none reads either table
+// from end to end.
 func TestListsDoNotScan(t *testing.T) {
 	t.Parallel()
 	whole := storetest.Open(t)
@@ -168,17 +212,29 @@ func TestListsDoNotScan(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
+	if _, err := db.Pool().Exec(t.Context(), "INSERT INTO cascades VALUES ('product', $1, 'task', NULL, NULL, now() - interval '1 day')", storetest.FilledProduct); err != nil {
+		t.Fatal(err)
+	}
 	const limit = 5
-	for _, l := range listings() {
+	bounded := func(name string, read func() error) {
+		t.Helper()
 		before, scansBefore := rowsRead(t, db)
-		_, _, _, err := l.read(t.Context(), db, store.Page{Limit: limit, Number: 1, SortBy: store.SortCreated})
-		if err != nil {
-			t.Fatalf("%s: %v", l.name, err)
+		if err := read(); err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
 		after, scans := rowsRead(t, db)
 		if read := after - before; read > 500 || scans != scansBefore {
-			t.Errorf("%s: %d rows were read for %d, by %d scans of a whole table", l.name, read, limit, scans-scansBefore)
+			t.Errorf("%s: %d rows were read for %d, by %d scans of a whole table", name, read, limit, scans-scansBefore)
 		}
+	}
+	for _, l := range listings() {
+		bounded(l.name, func() error {
+			_, _, _, err := l.read(t.Context(), db, store.Page{Limit: limit, Number: 1, SortBy: store.SortCreated})
+			return err
+		})
+	}
+	for name, look := range duties() {
+		bounded(name, func() error { return look(t.Context(), db, limit) })
 	}
 }
 
