@@ -90,11 +90,15 @@ func (p *place) source(content string) {
 	}
 }
 
+// fire runs a Routine; without a template it has instructions of its own.
 func (p *place) fire(template routine.Template, by task.Caller) string {
 	p.T.Helper()
-	r, err := p.CreateRoutine(p.T.Context(), apptest.Alice(), app.RoutineInput{
-		ProductID: p.ProductID, Name: "scan", Template: &template, ExecutorType: task.ExecutorAgent, ExecutorID: "scout",
-	})
+	in := app.RoutineInput{ProductID: p.ProductID, Name: "scan", ExecutorType: task.ExecutorAgent, ExecutorID: "scout"}
+	own := "Look after the Tasks."
+	if in.Template, in.Instructions = &template, nil; template == "" {
+		in.Template, in.Instructions = nil, &own
+	}
+	r, err := p.CreateRoutine(p.T.Context(), apptest.Alice(), in)
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -159,6 +163,34 @@ func TestToolsHoldToTheRightsOfTheRun(t *testing.T) {
 		t.Error(got)
 	}
 	if heard := p.models.Requests()[1].Body; !strings.Contains(heard, `"is_error":true`) || !strings.Contains(heard, "Insufficient permissions") {
+		t.Errorf("the model heard %s", heard)
+	}
+}
+
+// TestAModelMovesTasksButDoesNotDecide: a Routine of its own instructions may cancel a Task, and may not complete one.
+func TestAModelMovesTasksButDoesNotDecide(t *testing.T) {
+	t.Parallel()
+	script := []modeltest.Step{{}, {}, {Say: "One is cancelled."}}
+	p := newPlace(t, scout, map[string][]modeltest.Step{"m": script})
+	var ids [2]string
+	for n := range ids {
+		tk, err := p.CreateTask(t.Context(), apptest.Alice(), app.TaskInput{ProductID: p.ProductID, ProjectID: p.ProjectID, Title: "Task"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[n] = tk.ID
+	}
+	script[0] = call("move_task", map[string]any{"task_id": ids[0], "target": "cancelled", "reason": "It is a duplicate."})
+	script[1] = call("move_task", map[string]any{"task_id": ids[1], "target": "done", "reason": "It looks done."})
+	if got, want := p.fire("", apptest.Alice()), "failed: Routines can propose work but cannot accept or complete it"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for n, want := range []task.Status{task.StatusCancelled, task.StatusBacklog} {
+		if got := p.TaskNow(ids[n]); got.Status != want {
+			t.Errorf("Task %d is %s, want %s", n, got.Status, want)
+		}
+	}
+	if heard := p.models.Requests()[1].Body; !strings.Contains(heard, "\"status\\\":\\\"cancelled") {
 		t.Errorf("the model heard %s", heard)
 	}
 }
