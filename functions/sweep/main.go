@@ -49,7 +49,7 @@ func sweep(ctx context.Context, company *app.Company) error {
 	err := company.Sweep(ctx)
 	_, ticked := company.Tick(ctx)
 	woken := company.WakeRoutines(ctx)
-	_, folded := company.DB.FoldCounts(ctx)
+	folded := company.FoldCounts(ctx)
 	_, cleaned := company.CleanUp(ctx, false)
 	return errors.Join(err, ticked, woken, folded, cleaned)
 }

@@ -279,3 +279,29 @@ func must(tb testing.TB, err error) {
 		tb.Fatal(err)
 	}
 }
+
+// TestFoldCounts: whatever was counted since the last sweep is added up, by two at once too, and the totals stay what they are.
+func TestFoldCounts(t *testing.T) {
+	t.Parallel()
+	ctx, b := t.Context(), apptest.New(t, 1)
+	fill(b, 12)
+	_, err := b.DB.Pool().Exec(ctx, `INSERT INTO count_deltas (id, kind, product_id, project_id, status, failed, archived, n)
+		SELECT gen_random_uuid(), 'task', $1, $2, 'backlog', FALSE, FALSE, CASE WHEN n % 2 = 0 THEN 1 ELSE -1 END FROM generate_series(1, 2000) n`, b.ProductID, b.ProjectID)
+	must(t, err)
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			if err := b.FoldCounts(ctx); err != nil && task.KindOf(err) != task.KindUnavailable {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	must(t, b.FoldCounts(ctx))
+	var left, backlog int
+	err = b.DB.Pool().QueryRow(ctx, "SELECT (SELECT count(*) FROM count_deltas), (SELECT sum(n) FROM counts WHERE kind = 'task')").Scan(&left, &backlog)
+	if err != nil || left != 0 || backlog != 12 {
+		t.Errorf("%d deltas are left, %d Tasks are counted: %v", left, backlog, err)
+	}
+	b.Check()
+}

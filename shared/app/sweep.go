@@ -66,3 +66,16 @@ func (c *Company) wakeAll(ctx context.Context, runs []store.WaitingRef) error {
 	}
 	return nil
 }
+
+// foldBatches bounds how many batches of counters one FoldCounts adds up. The rest waits for the next.
+const foldBatches = 500
+
+// FoldCounts adds what was counted since the last time to the counters.
+func (c *Company) FoldCounts(ctx context.Context) error {
+	for range foldBatches {
+		if n, err := c.DB.FoldCounts(ctx); err != nil || n == 0 {
+			return err
+		}
+	}
+	return nil
+}

@@ -61,22 +61,19 @@ func taskKey(t *task.Task) *countKey {
 	}
 }
 
-// foldBatch keeps one fold well below the 3,000 rows that a portable transaction may write.
-const foldBatch = 1000
+// foldBatch keeps one fold short, and well below the 3,000 rows that a portable transaction may write.
+const foldBatch = 250
 
 // FoldCounts adds one batch of deltas to the counters and returns how many it folded.
 func (db *DB) FoldCounts(ctx context.Context) (folded int, err error) {
 	err = db.Transact(ctx, func(ctx context.Context, tx *Tx) error {
 		folded = 0
-		deltas, err := tx.q.CountDeltas(ctx, foldBatch)
+		deltas, err := tx.q.TakeCountDeltas(ctx, foldBatch)
 		if err != nil {
 			return err
 		}
 		sums := map[pgq.AddToCountParams]int64{}
 		for _, d := range deltas {
-			if _, err := tx.q.DeleteCountDelta(ctx, d.ID); err != nil {
-				return err
-			}
 			sums[pgq.AddToCountParams{
 				Kind: d.Kind, ProductID: d.ProductID, ProjectID: d.ProjectID, Status: d.Status, Failed: d.Failed, Archived: d.Archived,
 			}] += d.N

@@ -4,15 +4,10 @@ INSERT INTO count_deltas (id, kind, product_id, project_id, status, failed, arch
 VALUES (sqlc.arg(id), sqlc.arg(kind), sqlc.arg(product_id), sqlc.arg(project_id), sqlc.arg(status), sqlc.arg(failed),
     sqlc.arg(archived), sqlc.arg(n));
 
--- name: CountDeltas :many
--- The oldest deltas to fold, in no particular order.
-SELECT id, kind, product_id, project_id, status, failed, archived, n
-FROM count_deltas
-ORDER BY id
-LIMIT sqlc.arg(max_rows);
-
--- name: DeleteCountDelta :execrows
-DELETE FROM count_deltas WHERE id = sqlc.arg(id);
+-- name: TakeCountDeltas :many
+-- Deltas to fold, in no particular order. Whoever takes the same ones at the same time begins again.
+DELETE FROM count_deltas WHERE id IN (SELECT o.id FROM count_deltas o ORDER BY o.id LIMIT sqlc.arg(most))
+RETURNING kind, product_id, project_id, status, failed, archived, n;
 
 -- name: AddToCount :exec
 INSERT INTO counts (kind, product_id, project_id, status, failed, archived, n)

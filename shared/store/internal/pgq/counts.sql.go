@@ -41,55 +41,6 @@ func (q *Queries) AddToCount(ctx context.Context, arg AddToCountParams) error {
 	return err
 }
 
-const countDeltas = `-- name: CountDeltas :many
-SELECT id, kind, product_id, project_id, status, failed, archived, n
-FROM count_deltas
-ORDER BY id
-LIMIT $1
-`
-
-// The oldest deltas to fold, in no particular order.
-func (q *Queries) CountDeltas(ctx context.Context, maxRows int32) ([]CountDelta, error) {
-	rows, err := q.db.Query(ctx, countDeltas, maxRows)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CountDelta
-	for rows.Next() {
-		var i CountDelta
-		if err := rows.Scan(
-			&i.ID,
-			&i.Kind,
-			&i.ProductID,
-			&i.ProjectID,
-			&i.Status,
-			&i.Failed,
-			&i.Archived,
-			&i.N,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const deleteCountDelta = `-- name: DeleteCountDelta :execrows
-DELETE FROM count_deltas WHERE id = $1
-`
-
-func (q *Queries) DeleteCountDelta(ctx context.Context, id uuid.UUID) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteCountDelta, id)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const insertCountDelta = `-- name: InsertCountDelta :exec
 INSERT INTO count_deltas (id, kind, product_id, project_id, status, failed, archived, n)
 VALUES ($1, $2, $3, $4, $5, $6,
@@ -120,4 +71,48 @@ func (q *Queries) InsertCountDelta(ctx context.Context, arg InsertCountDeltaPara
 		arg.N,
 	)
 	return err
+}
+
+const takeCountDeltas = `-- name: TakeCountDeltas :many
+DELETE FROM count_deltas WHERE id IN (SELECT o.id FROM count_deltas o ORDER BY o.id LIMIT $1)
+RETURNING kind, product_id, project_id, status, failed, archived, n
+`
+
+type TakeCountDeltasRow struct {
+	Kind      string
+	ProductID string
+	ProjectID string
+	Status    string
+	Failed    bool
+	Archived  bool
+	N         int64
+}
+
+// Deltas to fold, in no particular order. Whoever takes the same ones at the same time begins again.
+func (q *Queries) TakeCountDeltas(ctx context.Context, most int32) ([]TakeCountDeltasRow, error) {
+	rows, err := q.db.Query(ctx, takeCountDeltas, most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TakeCountDeltasRow
+	for rows.Next() {
+		var i TakeCountDeltasRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.ProductID,
+			&i.ProjectID,
+			&i.Status,
+			&i.Failed,
+			&i.Archived,
+			&i.N,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
