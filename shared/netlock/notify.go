@@ -202,6 +202,9 @@ type result struct {
 // answer decides and replies. Whatever goes wrong on the way is a refusal.
 func (l *lock) answer(n *notification) {
 	defer l.turns.take(n.PID)()
+	if !l.firm && !l.waiting(n) {
+		return // ended by a signal while it waited for its turn: the call was made again, and may have a result to hear
+	}
 	if kept, ok := l.turns.recall(n); ok {
 		if l.repeats(n, kept) {
 			if l.reply(n, kept) && l.firm {

@@ -56,6 +56,24 @@ func TestTurns(t *testing.T) {
 	})
 }
 
+// A call that a signal ended long ago and whose turn comes late takes nothing from the calls after it.
+func TestAnEndedCallChangesNothing(t *testing.T) {
+	t.Parallel()
+	l := &lock{fd: -1, turns: newTurns()} // no call waits at a listener that is not there
+	connect := &notification{PID: 7, Nr: unix.SYS_CONNECT, Args: [6]uint64{3, 0x1000, 16}}
+	l.turns.keep(connect, result{inode: 5})
+	for _, late := range []*notification{
+		{PID: 7, Nr: unix.SYS_SOCKET, Args: [6]uint64{unix.AF_INET, unix.SOCK_STREAM}},
+		{PID: 7, Nr: unix.SYS_CONNECT, Args: [6]uint64{4, 0x1000, 16}},
+		connect,
+	} {
+		l.answer(late)
+		if r, ok := l.turns.recall(connect); !ok || r.inode != 5 {
+			t.Fatalf("call %d %v took the result: %+v", late.Nr, late.Args, r)
+		}
+	}
+}
+
 // An address is decoded as the kernel does.
 func TestParseAddress(t *testing.T) {
 	t.Parallel()
