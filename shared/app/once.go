@@ -96,8 +96,9 @@ const (
 	forgetAtOnce = 1000
 )
 
-// ForgetAnswers removes the answers to keys that are older than 30 days, a batch at a time, and returns how many it
+// ForgetAnswers removes the answers to keys that are older than 30 days, batch by batch, and returns how many it
 // removed. An answer that is gone makes its key new.
 func (c *Company) ForgetAnswers(ctx context.Context) (int64, error) {
-	return c.DB.DeleteAnswers(ctx, c.now().Add(-keepAnswers), forgetAtOnce)
+	before := c.now().Add(-keepAnswers)
+	return inBatches(ctx, forgetAtOnce, func(most int) (int64, error) { return c.DB.DeleteAnswers(ctx, before, most) })
 }
