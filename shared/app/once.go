@@ -90,7 +90,7 @@ func (c *Company) keepAnswer(ctx context.Context, by task.Caller, record any) er
 	return c.create(ctx, by, func() any { return record }, func(context.Context, *store.Tx) error { return nil })
 }
 
-// How long answers are kept, and how many one sweep forgets.
+// How long answers are kept, and how many go at once.
 const (
 	keepAnswers  = 30 * 24 * time.Hour
 	forgetAtOnce = 1000
