@@ -128,6 +128,9 @@ func (d *double) Running(context.Context) (running []sandbox.Status, err error) 
 	return running, nil
 }
 
+// Prune implements local.Launcher. The replayer ends before anything is old.
+func (d *double) Prune(context.Context, time.Time) error { return nil }
+
 // supervise is one launch.
 func (d *double) supervise(ctx context.Context, spec sandbox.Spec) error {
 	client := wire.NewSandboxClient(d.api, nil)

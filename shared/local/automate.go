@@ -54,7 +54,7 @@ func (c *Company) automate(ctx context.Context) error {
 	}
 }
 
-// clean removes every hour what is older than it is kept.
+// clean removes every hour what is older than it is kept, also what the launcher keeps of sandboxes.
 func (c *Company) clean(ctx context.Context) error {
 	ticker := time.NewTicker(cleanEvery)
 	defer ticker.Stop()
@@ -65,6 +65,9 @@ func (c *Company) clean(ctx context.Context) error {
 		case <-ticker.C:
 			if _, err := c.App.CleanUp(ctx, false); err != nil && ctx.Err() == nil {
 				c.cfg.Log.ErrorContext(ctx, "cleaning up failed; the next time is in an hour", "error", err)
+			}
+			if err := c.launcher.Prune(ctx, c.cfg.Automation.Retention.ArtifactCutoff(time.Now())); err != nil && ctx.Err() == nil {
+				c.cfg.Log.ErrorContext(ctx, "sandboxes that stopped long ago were not forgotten; the next time is in an hour", "error", err)
 			}
 		}
 	}

@@ -60,10 +60,11 @@ type Paths struct {
 	Exited func(runID string) // a sandbox has ended
 }
 
-// Launcher starts sandboxes and can say how many run.
+// Launcher starts sandboxes, can say how many run, and forgets those that stopped before a time.
 type Launcher interface {
 	sandbox.Sandboxes
 	Running(ctx context.Context) ([]sandbox.Status, error)
+	Prune(ctx context.Context, before time.Time) error
 }
 
 // Company is a running Company.

@@ -175,11 +175,17 @@ func (l *Launcher) remove(ctx context.Context, handle string) error {
 	return err
 }
 
-// Prune removes the containers that stopped before a time, with their volumes.
+// keptMost bounds how long a stopped container stays: its volume holds a whole checkout.
+const keptMost = 24 * time.Hour
+
+// Prune removes the containers that stopped before a time, or more than a day ago, with their volumes.
 func (l *Launcher) Prune(ctx context.Context, before time.Time) error {
 	all, err := l.find(ctx, true, labelRun)
 	if err != nil {
 		return err
+	}
+	if day := time.Now().Add(-keptMost); day.After(before) {
+		before = day
 	}
 	for _, s := range all {
 		if s.State == sandbox.StateStopped && s.StoppedAt.Before(before) {

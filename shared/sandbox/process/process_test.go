@@ -202,6 +202,52 @@ func TestCrashedStart(t *testing.T) {
 	}
 }
 
+// TestPrune: what stopped before a time is forgotten, and nothing else.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	dir, api := t.TempDir(), sandboxtest.NewAPI(t, "127.0.0.1:0")
+	l := launcher(t, dir)
+	ended, underWay := spec(), spec()
+	ended.APIURL, underWay.Launch = api.URL, 2 // an API that does not know its token
+	handle, err := l.Start(t.Context(), ended)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func(handle string) sandbox.State {
+		status, err := l.Describe(t.Context(), handle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status.State
+	}
+	for end := time.Now().Add(20 * time.Second); state(handle) != sandbox.StateStopped; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not end")
+		}
+	}
+	other, err := os.OpenFile(filepath.Join(dir, "launches", underWay.RunID+"-2"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Prune(t.Context(), time.Now().Add(-time.Hour)); err != nil || state(handle) != sandbox.StateStopped {
+		t.Errorf("of an hour ago: %v, %s", err, state(handle))
+	}
+	if err := l.Prune(t.Context(), time.Now().Add(time.Hour)); err != nil || state(handle) != sandbox.StateMissing {
+		t.Errorf("of now: %v, %s", err, state(handle))
+	}
+	if state(underWay.RunID+"-2") != sandbox.StateStarting {
+		t.Error("one that is being started is forgotten")
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "launches", handle+"*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left %q, %v", left, err)
+	}
+}
+
 // TestReusedPID: a record whose process id now belongs to somebody else.
 func TestReusedPID(t *testing.T) {
 	t.Parallel()
