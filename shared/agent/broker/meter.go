@@ -98,6 +98,10 @@ func (r *metered) feed(p []byte) {
 		return
 	}
 	for len(p) > 0 {
+		if p[0] == '\n' && len(r.line) == 0 && !r.over { // the end of an event: every second or third line
+			p = p[1:]
+			continue
+		}
 		end := bytes.IndexByte(p, '\n')
 		if end < 0 {
 			r.keep(p)
@@ -144,14 +148,13 @@ func (a API) overhead() int {
 
 // event counts one line of a stream. Nearly all of them are pieces of text, and only their length counts.
 func (m *meter) event(line []byte) {
-	if name, ok := bytes.CutPrefix(line, eventField); ok {
-		name = bytes.TrimSpace(name)
-		m.delta = bytes.HasSuffix(name, []byte(".delta")) || bytes.HasSuffix(name, []byte("block_delta"))
-		return
-	}
 	data, ok := bytes.CutPrefix(line, dataField)
 	switch {
 	case !ok:
+		if name, ok := bytes.CutPrefix(line, eventField); ok {
+			name = bytes.TrimSpace(name)
+			m.delta = bytes.HasSuffix(name, []byte(".delta")) || bytes.HasSuffix(name, []byte("block_delta"))
+		}
 	case m.delta || bytes.HasPrefix(data, textDelta):
 		m.streamed += int64(max(len(data)-m.b.API.overhead(), bytesPerToken))
 		m.delta = false
