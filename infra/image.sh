@@ -1,23 +1,28 @@
 #!/usr/bin/env bash
 # Builds the sandbox's image and pushes it by digest.
 #
-#   infra/image.sh build [--debootstrap]               → company-sandbox:<version> in this machine's engine
-#   infra/image.sh push  [--debootstrap] [REPOSITORY]  → prints REPOSITORY@sha256:…, the value for -c image=…
-#   infra/image.sh lambda                              → the image in which the SAM CLI runs functions
+#   infra/image.sh build [--agents] [--debootstrap]               → company-sandbox:<version> in this machine's engine
+#   infra/image.sh push  [--agents] [--debootstrap] [REPOSITORY]  → prints REPOSITORY@sha256:…, the value for -c image=…
+#   infra/image.sh sbom  IMAGE                                    → prints what is in an image, as SPDX JSON
+#   infra/image.sh lambda                                         → the image in which the SAM CLI runs functions
 #
-# Without REPOSITORY it is company-sandbox in your account's ECR, made if it is missing. --debootstrap builds without a
-# registry to pull from, of Debian's packages, for this machine's architecture; needs root. ARCH=arm64 or amd64 chooses
-# the architecture of the other way; default arm64, as the stacks'.
+# --agents puts Claude Code and Codex into it, from npm; keep such an image to yourself, since Claude Code may not be passed
+# on. Without REPOSITORY it is company-sandbox in your account's ECR, made if it is missing.
+#
+# The bases are those of the first build: their digests are kept in functions/sandbox/bases. Commit that file; delete it
+# to take newer ones. MIRROR=public.ecr.aws/docker/library takes them from there. ARCH=arm64 or amd64 chooses the
+# architecture; default arm64, as the stacks'. --debootstrap builds without a registry to pull from, of Debian's packages of
+# the day, for this machine's architecture; needs root.
 source "$(dirname "$0")/tool.sh"
 
 name=company-sandbox
 suite=bookworm
 
-usage() { sed -n '2,10p' "$0" | cut -c3- >&2; exit 2; }
+usage() { sed -n '2,15p' "$0" | cut -c3- >&2; exit 2; }
 
 # version names what the image is made of: unchanged sources make no new image.
 version() {
-  (cd "$root" && find functions/sandbox shared go.mod -type f ! -name '*_test.go' -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
+  (cd "$root" && find functions/sandbox shared go.mod go.sum -type f ! -name '*_test.go' -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
 }
 
 # supervisor ARCH PATH: the static entry point.
@@ -29,6 +34,7 @@ supervisor() {
 changes=(
   --change 'ENTRYPOINT ["/usr/local/bin/sandbox"]'
   --change 'WORKDIR /'
+  --change 'ENV PATH=/opt/agents/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
   --change 'ENV COMPANY_AGENT_UID=10001 COMPANY_AGENT_GID=10001'
 )
 
@@ -60,19 +66,43 @@ build_debootstrap() {
   supervisor "$arch" "$tools/supervisor-$arch"
   container=$(docker create "$base" /usr/local/bin/sandbox)
   docker cp -q "$tools/supervisor-$arch" "$container:/usr/local/bin/sandbox" >&2
+  if [ -n "$agents" ]; then
+    docker cp -q "$(dirname "$("$root/shared/agent/ci/clis.sh")")/." "$container:/opt/agents" >&2
+  fi
   docker commit "${changes[@]}" "$container" "$1" >/dev/null
   docker rm "$container" >/dev/null
 }
 
+# bases: the bases of the Containerfile by digest, as build arguments. They are looked up once.
+bases() {
+  local file=$root/functions/sandbox/bases name tag digest
+  if [ ! -s "$file" ]; then
+    sed -n 's/^ARG \([A-Z]*_BASE\)=/\1 /p' "$root/functions/sandbox/Containerfile" | while read -r name tag; do
+      [ -z "${MIRROR:-}" ] || tag=$MIRROR/${tag##*/}
+      # The first digest is the index's own; those of its platforms follow.
+      digest=$(docker buildx imagetools inspect "$tag" --format '{{json .Manifest}}' | grep -o 'sha256:[0-9a-f]\{64\}' | sed -n 1p)
+      echo "$name=${tag%:*}@$digest"
+    done >"$file.part"
+    mv "$file.part" "$file"
+    say "the bases of this and of later builds are in functions/sandbox/bases"
+  fi
+  sed 's/^/--build-arg=/' "$file"
+}
+
 build_containerfile() {
-  docker buildx build --platform "linux/${ARCH:-arm64}" --load -f "$root/functions/sandbox/Containerfile" -t "$1" "$root" >&2
+  local args
+  mapfile -t args < <(bases)
+  [ ${#args[@]} -gt 0 ] || { say "the bases of the image could not be looked up"; return 1; }
+  docker buildx build --platform "linux/${ARCH:-arm64}" --load "${args[@]}" --build-arg "AGENTS=$agents" \
+    -f "$root/functions/sandbox/Containerfile" -t "$1" "$root" >&2
 }
 
 # build WAY: the tag of the built image; nothing is built twice.
 build() {
   docker_up
   local tag
-  tag=$name:$(version)
+  [ "$1" != containerfile ] || bases >/dev/null
+  tag=$name:$(version)${agents:+-agents}
   if ! docker image inspect "$tag" >/dev/null 2>&1; then
     "build_$1" "$tag"
   fi
@@ -119,16 +149,35 @@ lambda() {
   echo $tag
 }
 
+# sbom IMAGE: Debian's packages, the supervisor's Go modules and the agents' npm packages.
+sbom() {
+  local version=v1.57.1
+  if [ ! -x "$tools/syft-$version" ]; then
+    say "building syft $version (once, some minutes)"
+    GOBIN=$tools/syft.part go install "github.com/anchore/syft/cmd/syft@$version" >&2
+    mv "$tools/syft.part/syft" "$tools/syft-$version"
+  fi
+  SYFT_CHECK_FOR_APP_UPDATE=false "$tools/syft-$version" scan --quiet --from docker --output spdx-json "$1"
+}
+
 command=${1:-}
 shift || true
-way=containerfile
-[ "${1:-}" = --debootstrap ] && { way=debootstrap; shift; }
+way=containerfile agents=
+while [[ ${1:-} == --* ]]; do
+  case $1 in
+    --agents) agents=yes ;;
+    --debootstrap) way=debootstrap ;;
+    *) usage ;;
+  esac
+  shift
+done
 case $command in
   build) build $way ;;
   push)
     tag=$(build $way)
     push "$tag" "${1:-$(repository)}"
     ;;
+  sbom) sbom "${1:?the name of an image}" ;;
   lambda) lambda ;;
   *) usage ;;
 esac

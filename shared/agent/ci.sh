@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `go test ./...` leaves out, since it needs more than Go and git: the real agents against a scripted model, and the
 # sandbox in a container, with this machine's engine or one that is started here. Needs root, npm and Debian's packages,
-# which it installs; pulls nothing from a registry of images. Some five minutes on two cores.
+# which it installs; pulls nothing from a registry of images. Some five minutes on two cores, and five more once for syft.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 begin=$SECONDS
@@ -26,14 +26,19 @@ check 'the suite of the launchers, in containers' go test -tags docker -count 1 
 
 check 'functions/local with containers' go test -tags docker -count 1 -run TestImage ./shared/local
 
-say 'the image with the agents, as a user builds it'
-container=$(docker create "$COMPANY_TEST_IMAGE")
-docker cp -q "$agents/../." "$container:/opt/agents" >/dev/null
-COMPANY_TEST_AGENTS=$(docker commit --change 'ENV PATH=/opt/agents/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' "$container" company-sandbox:agents-test)
-docker rm "$container" >/dev/null
+say 'the image with the agents'
+COMPANY_TEST_AGENTS=$(infra/image.sh build --agents --debootstrap)
 export COMPANY_TEST_AGENTS
 check 'the real agents, in containers' go test -tags 'docker clis' -count 1 -timeout 8m -run TestRealAgents ./shared/sandbox/docker
-docker image rm -f company-sandbox:agents-test >/dev/null
+
+listed() {
+	infra/image.sh sbom "$COMPANY_TEST_AGENTS" >.tools/sbom.json
+	for name in '"git"' '"github.com/google/uuid"' '"@anthropic-ai/claude-code"' '"@openai/codex"'; do
+		grep -q "\"name\":$name" .tools/sbom.json || { echo "the list of what is in the image lacks $name"; return 1; }
+	done
+}
+check 'what is in it' listed
+docker image rm -f "$COMPANY_TEST_AGENTS" >/dev/null
 
 say 'done'
 exit $failed

@@ -21,8 +21,9 @@ import (
 // TestRealAgents: the real agents work in a container of the image, under the lock, with a read-only root.
 func TestRealAgents(t *testing.T) {
 	t.Parallel()
-	for _, a := range []struct{ harness, model, key, baseURL string }{
-		{"claude", "claude-sonnet-4-6", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"}, {"codex", "gpt-5.5", "OPENAI_API_KEY", "OPENAI_BASE_URL"},
+	for _, a := range []struct{ harness, version, model, key, baseURL string }{
+		{"claude", "2.1.328", "claude-sonnet-4-6", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
+		{"codex", "0.169.0", "gpt-5.5", "OPENAI_API_KEY", "OPENAI_BASE_URL"},
 	} {
 		t.Run(a.harness, func(t *testing.T) {
 			t.Parallel()
@@ -62,6 +63,10 @@ func TestRealAgents(t *testing.T) {
 			result := l.AwaitFor(t, 90*time.Second)
 			if result == nil || result.Kind != task.EndCompleted || !strings.Contains(result.Content, "Hello World!") {
 				t.Errorf("%+v\n%s", result, l.Stored())
+			}
+			started := l.AwaitEvent(t, "the start", func(e wire.Event) bool { return e.Type == wire.EventStarted })
+			if started.HarnessVersion != a.version || !strings.HasPrefix(started.Lock, "netlock, ") {
+				t.Errorf("the image has version %q under %q, want %q under the lock", started.HarnessVersion, started.Lock, a.version)
 			}
 			if patch := string(l.Artifact(wire.ArtifactPatch)); !strings.Contains(patch, "+changed") {
 				t.Errorf("patch %q", patch)
