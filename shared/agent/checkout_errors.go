@@ -81,6 +81,9 @@ func (c *checkout) classify(err error) error {
 	if containsAny(failed.stderr, noAnswer) {
 		return failuref(task.EndCheckoutTimeout, err, "The git host did not answer for %s.", c.patience)
 	}
+	if failed.stderr == "" {
+		return failuref(task.EndInternal, err, "The checkout failed: %s.", failed)
+	}
 	return failuref(task.EndInternal, err, "The checkout failed: %s", lastLine(failed.stderr))
 }
 

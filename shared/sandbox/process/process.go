@@ -124,7 +124,7 @@ func (l *Launcher) Start(ctx context.Context, spec sandbox.Spec) (string, error)
 	}
 	rec := record{Dir: filepath.Join(l.Files, handle+".d"), StartedAt: time.Now().UTC(), Boot: proctree.Boot()}
 	if l.root {
-		if rec.UID, err = l.nextUID(); err != nil {
+		if rec.UID, err = nextUID(); err != nil {
 			return "", l.failed(file, handle, sandbox.ErrNoCapacity, err)
 		}
 	}

@@ -81,9 +81,13 @@ const (
 	lastUID  = 65519
 )
 
+// nextUIDs holds the next user of this host. It is one file for all data folders: the end of a sandbox kills whatever its
+// user runs, so two launchers must not choose the same one, also before either runs anything.
+const nextUIDs = "/var/run/company-next-uid"
+
 // nextUID chooses a user that runs nothing. Users go round, so that one is not used again soon.
-func (l *Launcher) nextUID() (int, error) {
-	file, err := os.OpenFile(filepath.Join(l.launches, "next-uid"), os.O_CREATE|os.O_RDWR, 0o600)
+func nextUID() (int, error) {
+	file, err := os.OpenFile(nextUIDs, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return 0, err
 	}
@@ -97,7 +101,7 @@ func (l *Launcher) nextUID() (int, error) {
 	}
 	next, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || next < firstUID || next > lastUID {
-		next = firstUID + os.Getpid()%(lastUID-firstUID) // other data directories of this host begin elsewhere
+		next = firstUID
 	}
 	taken, err := usedUIDs()
 	if err != nil {
