@@ -9,7 +9,7 @@ import (
 )
 
 // testUser is a user id that nothing else on a machine has.
-const testUser = 61234
+const testUser = 60934 // nobody else uses it: not a person, nor the user of a sandbox
 
 // testPolicy is a policy for whoever runs the tests: root starts commands as
 // another user, everybody else shares theirs and needs Landlock.
