@@ -18,6 +18,7 @@ check() {
 }
 check 'the real agents, in processes' env PATH="$agents:$PATH" go test -tags clis -count 1 -parallel 4 -run '^(TestReal|TestLost)' ./shared/agent
 check 'the examples with the real agents' env PATH="$agents:$PATH" go test -tags clis -count 1 ./cookbook/03-claude ./cookbook/04-codex
+check 'a real agent proposes a Task' env PATH="$agents:$PATH" go test -tags clis -count 1 -run '^TestAgentProposes$' ./shared/local
 
 say 'the image'
 COMPANY_TEST_IMAGE=$(infra/image.sh build --debootstrap)

@@ -4,12 +4,16 @@ package agent_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"companyos/shared/agent/modeltest"
 	"companyos/shared/sandbox/sandboxtest"
@@ -125,6 +129,66 @@ func TestRealAgents(t *testing.T) {
 					t.Errorf("the second attempt's request lacks %q", part)
 				}
 			}
+		})
+	}
+}
+
+// TestRealTools: an executor may give its agent the Company's tools. Claude calls one, Codex is offered it; the API hears
+// the run's own token, and the agent has never seen it.
+func TestRealTools(t *testing.T) {
+	t.Parallel()
+	for i, a := range realAgents {
+		t.Run(a.harness, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			type proposal struct {
+				Title string `json:"title"`
+			}
+			proposed, tokens := make(chan string, 10), make(chan string, 100)
+			tools := mcp.NewServer(&mcp.Implementation{Name: "company", Version: "1"}, nil)
+			mcp.AddTool(tools, &mcp.Tool{Name: "propose_task", Description: "Propose a Task."}, func(_ context.Context, _ *mcp.CallToolRequest, in proposal) (*mcp.CallToolResult, any, error) {
+				proposed <- in.Title
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "proposed " + in.Title}}}, nil, nil
+			})
+			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return tools }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+			b.api.Tools = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				tokens <- r.Header.Get("Authorization")
+				handler.ServeHTTP(w, r)
+			})
+			look := modeltest.Step{Run: "env; cat ~/*.json ~/.codex/config.toml; cat /proc/*/cmdline; true"}
+			model := scripted(t, look, modeltest.Step{Say: "{tool}"})
+			if a.harness == "claude" {
+				call := modeltest.Step{Call: &modeltest.Call{Tool: "mcp__company__propose_task", Input: map[string]any{"title": "Found on the way"}}}
+				model = scripted(t, look, call, modeltest.Step{Say: "Done: {tool}"})
+			}
+			l, result := b.real(t, i, model, func(l *sandboxtest.Launch) { l.Work.Company = true }, input("Propose what is missing."))
+			if result.Kind != task.EndCompleted {
+				t.Fatalf("%+v\n%s\n%s", result, events(l), l.Artifact(wire.ArtifactLog))
+			}
+			if !strings.Contains(model.Requests()[0].Body, "mcp__company") { // Codex names only the group until the model searches in it
+				t.Error("the model is not offered the tools")
+			}
+			session := ""
+			if len(tokens) > 0 {
+				session = strings.TrimPrefix(<-tokens, "Bearer ")
+			}
+			if len(session) < 20 || strings.Contains(l.Stored(), session) {
+				t.Errorf("the API heard %q", session)
+			}
+			for _, r := range model.Requests() {
+				if strings.Contains(r.Body, session) {
+					t.Error("the agent has seen the run's token")
+				}
+			}
+			if a.harness != "claude" {
+				return
+			}
+			if result.Content != "Done: proposed Found on the way" || len(proposed) != 1 {
+				t.Errorf("%+v", result)
+			}
+			l.AwaitEvent(t, "the tool in the run's events", func(e wire.Event) bool {
+				return e.Type == wire.EventToolStarted && e.Tool == "mcp__company__propose_task"
+			})
 		})
 	}
 }

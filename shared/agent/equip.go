@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -60,6 +61,13 @@ func (s *supervisor) equip(ctx context.Context) error {
 		if price := s.work.Price; price != nil {
 			c.Price = &broker.Price{Input: price.Input, Output: price.Output, CacheRead: price.CacheRead, CacheWrite: price.CacheWrite}
 		}
+	}
+	if s.work.Company {
+		to, err := url.Parse(strings.TrimSuffix(s.API, "/") + broker.ToolsPath)
+		if err != nil {
+			return failuref(task.EndInternal, err, "The API's address is no URL.")
+		}
+		c.Tools = &broker.Tools{URL: to, Token: s.client.Session}
 	}
 	var err error
 	if s.broker, err = broker.Start(ctx, c); err != nil {

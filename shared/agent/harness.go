@@ -45,6 +45,7 @@ type HarnessInput struct {
 	Workspace    string
 	Broker       string // its URL, where the model is
 	Token        string // what opens it
+	Tools        string // the Company's tools, by the Model Context Protocol; empty for none
 	Proxy        string // the way to the declared hosts, empty for none
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 
 	"companyos/shared/agent/broker"
@@ -40,12 +41,19 @@ func (claudeHarness) Command(in HarnessInput) (Command, error) {
 	if in.Resume {
 		session = "--resume"
 	}
+	allowed, servers, files := claudeTools, []string(nil), map[string]string(nil)
+	if in.Tools != "" {
+		allowed += ",mcp__company"
+		servers = []string{"--mcp-config", filepath.Join(in.Home, claudeServers)}
+		files = map[string]string{claudeServers: claudeToolServer(in)}
+	}
 	return Command{
-		Args: []string{
+		Files: files,
+		Args: append([]string{
 			in.Program, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "dontAsk",
-			"--tools", claudeTools, "--allowedTools", claudeTools, "--setting-sources", "", "--strict-mcp-config",
+			"--tools", claudeTools, "--allowedTools", allowed, "--setting-sources", "", "--strict-mcp-config",
 			"--disable-slash-commands", "--model", in.Model, session, in.Session,
-		},
+		}, servers...),
 		Env: append(modelEnvironment(in),
 			"ANTHROPIC_BASE_URL="+in.Broker, "ANTHROPIC_API_KEY="+in.Token, "CLAUDE_CONFIG_DIR="+in.Home+"/.claude",
 			"ANTHROPIC_SMALL_FAST_MODEL="+in.Model, "ANTHROPIC_DEFAULT_HAIKU_MODEL="+in.Model,
@@ -53,6 +61,16 @@ func (claudeHarness) Command(in HarnessInput) (Command, error) {
 		),
 		Stdin: []byte(text),
 	}, nil
+}
+
+// claudeServers is the file that names the servers of tools, the only ones that are used.
+const claudeServers = "servers.json"
+
+func claudeToolServer(in HarnessInput) string {
+	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"company": map[string]any{ // texts
+		"type": "http", "url": in.Tools, "headers": map[string]string{"Authorization": "Bearer " + in.Token},
+	}}})
+	return string(text)
 }
 
 // modelEnvironment is what the agents of both providers share: the way to the declared hosts, and none to the broker's

@@ -57,7 +57,7 @@ func (codexHarness) Command(in HarnessInput) (Command, error) {
 
 // codexConfig is the whole configuration. Without unbounded_connection_retries it would wait for a network for ever.
 func codexConfig(in HarnessInput) string {
-	return fmt.Sprintf(`model = %s
+	config := fmt.Sprintf(`model = %s
 model_provider = "company"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
@@ -85,6 +85,10 @@ request_max_retries = 4
 stream_max_retries = 4
 stream_idle_timeout_ms = 240000
 `, strconv.Quote(in.Model), codexTokenEnv, strconv.Quote(in.Broker+"/v1"), codexTokenEnv)
+	if in.Tools != "" {
+		config += fmt.Sprintf("\n[mcp_servers.company]\nurl = %s\nbearer_token_env_var = %q\n", strconv.Quote(in.Tools), codexTokenEnv)
+	}
+	return config
 }
 
 func (codexHarness) Parser(in HarnessInput) Parser { return &codexParser{in: in} }

@@ -76,6 +76,9 @@ func (s *supervisor) turn(ctx context.Context, input []byte) (Outcome, error) {
 		Instructions: s.work.Instructions, Input: input, Home: s.layout.home, Workspace: s.layout.workspace,
 		Broker: s.broker.URL(), Token: s.broker.Token(), Proxy: s.broker.ProxyURL(),
 	}
+	if s.work.Company {
+		in.Tools = s.broker.URL() + broker.ToolsPath
+	}
 	if r := s.earlier; r != nil {
 		in.Resume, in.History = r.id != "", r.history
 		in.Session = cmp.Or(r.id, in.Session)

@@ -48,7 +48,7 @@ func work(w app.Work) wire.Work {
 	out := wire.Work{
 		Version: wire.WorkVersion, RunID: w.RunID, Launch: w.Launch, TaskID: w.TaskID, SessionID: w.SessionID, Attempt: w.Attempt,
 		Deadline: w.Deadline.Unix(), Harness: string(w.Harness), Model: w.Model, InputURL: w.InputURL, Instructions: w.Instructions,
-		Limits: limits(w.Limits), Egress: append([]string{}, w.Egress...),
+		Limits: limits(w.Limits), Egress: append([]string{}, w.Egress...), Company: w.Company,
 	}
 	if p := w.Price; p != nil {
 		out.Price = &wire.WorkPrice{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}

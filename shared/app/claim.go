@@ -35,6 +35,7 @@ type Work struct {
 	Patch        *Object // of the last completed attempt
 	Limits       executor.Limits
 	Egress       []string
+	Company      bool            // the agent gets the Company's tools
 	Price        *executor.Price // of the model; nil: unknown
 }
 
@@ -102,7 +103,7 @@ func (c *Company) claimed(ctx context.Context, r *task.Run, session string) (out
 	out = Claimed{Session: session, ExpiresAt: *r.RunUntil, Work: Work{
 		RunID: r.ID, Launch: r.Launch, TaskID: r.TaskID, SessionID: r.SessionID, Attempt: r.Attempt, Deadline: *r.RunUntil,
 		Repository: executor.Repository{URL: r.Checkout.URL, Branch: r.Checkout.Branch}, Commit: r.Checkout.Requested,
-		Harness: ex.Harness, Model: ex.Model, Instructions: ex.Instructions, Limits: ex.Limits, Egress: ex.Sandbox.Egress, Price: ex.Price,
+		Harness: ex.Harness, Model: ex.Model, Instructions: ex.Instructions, Limits: ex.Limits, Egress: ex.Sandbox.Egress, Company: ex.Sandbox.Company, Price: ex.Price,
 	}}
 	if out.Secrets, err = c.Secrets(ctx, ex.Sandbox.Secrets); err != nil {
 		return out, task.Unavailable("secrets_unavailable", "The secrets of the executor could not be read", err)

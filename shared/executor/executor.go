@@ -69,6 +69,7 @@ type Sandbox struct {
 	Disk    int      // GiB
 	Secrets []string // names; only the supervisor gets the values
 	Egress  []string // hosts beside the model, "name" (port 443) or "name:port"
+	Company bool     // the agent gets the Company's tools: it reads its Product and proposes Tasks
 }
 
 // Sandboxed says whether attempts run in a sandbox. Only an agent can; a team with sandboxed members does not.

@@ -25,7 +25,7 @@ func (p *parser) sandbox(n *yaml.Node, what string, e Executor) (*Sandbox, Limit
 	f := fields{at: n}
 	if !isNull(n) {
 		var ok bool
-		if f, ok = p.mapping(n, "sandbox of "+what, "cpu", "memory", "disk", "secrets", "egress", "limits"); !ok {
+		if f, ok = p.mapping(n, "sandbox of "+what, "cpu", "memory", "disk", "secrets", "egress", "company", "limits"); !ok {
 			return nil, Limits{}
 		}
 	}
@@ -45,7 +45,16 @@ func (p *parser) sandbox(n *yaml.Node, what string, e Executor) (*Sandbox, Limit
 		}
 		s.Egress = append(s.Egress, it.text)
 	}
+	s.Company = p.boolean(f.values["company"], "company of "+what)
 	return s, p.limits(f.values["limits"], what, e)
+}
+
+// boolean reads true or false; a missing key is false.
+func (p *parser) boolean(n *yaml.Node, what string) (value bool) {
+	if n != nil && (n.Kind != yaml.ScalarNode || n.Tag != "!!bool" || n.Decode(&value) != nil) {
+		p.fail(n, "write true or false, or remove the key for false", "%s is neither true nor false", what)
+	}
+	return value
 }
 
 func (p *parser) size(f fields, what string, s *Sandbox) {

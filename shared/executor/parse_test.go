@@ -92,7 +92,9 @@ func TestProblems(t *testing.T) {
 		"repository branch HEAD": {agent("sandbox:", "repository: {url: https://github.com/o/r, branch: HEAD}"), []problem{{5, "repository.branch must be", "short name"}}},
 
 		"sandbox a list":    {agent("sandbox: [1]"), []problem{{4, "sandbox of agent \"a\" is not a mapping", "key: value"}}},
-		"sandbox key":       {agent("sandbox: {gpu: 1}"), []problem{{4, `unknown key "gpu"`, "cpu, memory, disk, secrets, egress, limits"}}},
+		"sandbox key":       {agent("sandbox: {gpu: 1}"), []problem{{4, `unknown key "gpu"`, "cpu, memory, disk, secrets, egress, company, limits"}}},
+		"company":           {agent("sandbox: {company: maybe}"), []problem{{4, "neither true nor false", "true or false"}}},
+		"company list":      {agent("sandbox: {company: [true]}"), []problem{{4, "neither true nor false", "true or false"}}},
 		"cpu unknown":       {agent("sandbox:", "  cpu: 1000"), []problem{{5, "no cpu 1000", "256, 512, 1024"}}},
 		"cpu a text":        {agent("sandbox: {cpu: \"1024\"}"), []problem{{4, "not a whole number", "digits"}}},
 		"cpu zero":          {agent("sandbox: {cpu: 0}"), []problem{{4, "not above zero", "remove"}}},
@@ -284,6 +286,7 @@ func TestValues(t *testing.T) {
 		"  cpu: 4096",
 		"  disk: 200",
 		"  egress: [registry.npmjs.org, \"proxy.example.com:8080\"]",
+		"  company: true",
 		"  limits: {start: 24h, prepare: 1s, run: 1h30m, idle: 90s, cancel_grace: 10m, budget_usd: 0.25, output: 1GiB}",
 	)), options(t))
 	if err != nil {
@@ -293,7 +296,7 @@ func TestValues(t *testing.T) {
 	if string(got.Fixture) != `{"turns":[{"content":"hi","delay":0.5}]}` {
 		t.Errorf("script %s", got.Fixture)
 	}
-	if diff := cmp.Diff(&executor.Sandbox{CPU: 4096, Memory: 8192, Disk: 200, Egress: []string{"registry.npmjs.org", "proxy.example.com:8080"}}, got.Sandbox); diff != "" {
+	if diff := cmp.Diff(&executor.Sandbox{CPU: 4096, Memory: 8192, Disk: 200, Egress: []string{"registry.npmjs.org", "proxy.example.com:8080"}, Company: true}, got.Sandbox); diff != "" {
 		t.Error(diff)
 	}
 	want := executor.Limits{

@@ -48,8 +48,9 @@ type Work struct {
 	Session      *WorkTranscript `json:"session"` // the conversation to continue; null on a first attempt
 	Patch        *WorkPatch      `json:"patch"`   // the last completed attempt's changes; null when there are none
 	Limits       WorkLimits      `json:"limits"`
-	Egress       []string        `json:"egress"` // hosts the agent may reach beside the model
-	Price        *WorkPrice      `json:"price"`  // of the model; null when the operator's list does not have it
+	Egress       []string        `json:"egress"`           // hosts the agent may reach beside the model
+	Company      bool            `json:"company,omitzero"` // the agent gets the Company's tools
+	Price        *WorkPrice      `json:"price"`            // of the model; null when the operator's list does not have it
 }
 
 // WorkPrice is what the model costs, in US dollars for a million tokens.

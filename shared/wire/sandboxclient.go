@@ -77,7 +77,7 @@ func (c *SandboxClient) Prepared(ctx context.Context, in PreparedRequest) (Prepa
 		in.Warnings = []string{}
 	}
 	var out PreparedResponse
-	err := c.call(ctx, "/sandbox/prepared", c.token(), in, &out)
+	err := c.call(ctx, "/sandbox/prepared", c.Session(), in, &out)
 	return out, err
 }
 
@@ -87,21 +87,21 @@ func (c *SandboxClient) Events(ctx context.Context, in EventsRequest) (EventsRes
 		in.Events = []Event{}
 	}
 	var out EventsResponse
-	err := c.call(ctx, "/sandbox/events", c.token(), in, &out)
+	err := c.call(ctx, "/sandbox/events", c.Session(), in, &out)
 	return out, err
 }
 
 // Artifact announces an object and returns where to upload it. Errors: ErrFenced, ErrTokenRefused.
 func (c *SandboxClient) Artifact(ctx context.Context, in ArtifactRequest) (ArtifactResponse, error) {
 	var out ArtifactResponse
-	err := c.call(ctx, "/sandbox/artifacts", c.token(), in, &out)
+	err := c.call(ctx, "/sandbox/artifacts", c.Session(), in, &out)
 	return out, err
 }
 
 // Result reports the end. Errors: ErrArtifactMissing, ErrFenced, ErrTokenRefused.
 func (c *SandboxClient) Result(ctx context.Context, in ResultRequest) (ResultResponse, error) {
 	var out ResultResponse
-	err := c.call(ctx, "/sandbox/result", c.token(), in, &out)
+	err := c.call(ctx, "/sandbox/result", c.Session(), in, &out)
 	return out, err
 }
 
@@ -151,7 +151,8 @@ func readAll(r io.Reader) ([]byte, int64, error) {
 	return body, int64(len(body)), err
 }
 
-func (c *SandboxClient) token() string {
+// Session is the run's own token as it is now.
+func (c *SandboxClient) Session() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session

@@ -54,6 +54,7 @@ type Config struct {
 	Price     *Price  // of Model; nil: unknown
 	BudgetUSD float64 // of the run; 0: none
 	Egress    []string
+	Tools     *Tools // nil: this agent has none
 	Spool     string // a directory of the supervisor's, for requests that are too large for memory
 
 	Refused func(host, text string) // something was refused; called at most once at a time
@@ -69,24 +70,26 @@ type Config struct {
 // Broker serves one agent.
 type Broker struct {
 	Config
-	upstream *url.URL
-	token    string
-	egress   map[string]bool // "name:port"
-	listener net.Listener
-	server   *http.Server
-	proxy    *httputil.ReverseProxy
-	cut      context.CancelFunc // ends everything in flight
-	telling  sync.Mutex
+	upstream  *url.URL
+	token     string
+	egress    map[string]bool // "name:port"
+	listener  net.Listener
+	server    *http.Server
+	proxy     *httputil.ReverseProxy
+	toolProxy *httputil.ReverseProxy
+	cut       context.CancelFunc // ends everything in flight
+	telling   sync.Mutex
 
-	mu       sync.Mutex
-	usage    task.Usage // of answers that have ended
-	cost     float64    // of all answers, those in flight by estimate
-	inflight int
-	answers  int
-	spent    bool
-	shut     bool
-	unknown  bool // some cost is only estimated, or not known at all
-	failure  *Failure
+	mu        sync.Mutex
+	usage     task.Usage // of answers that have ended
+	cost      float64    // of all answers, those in flight by estimate
+	inflight  int
+	answers   int
+	spent     bool
+	shut      bool
+	toolCalls int
+	unknown   bool // some cost is only estimated, or not known at all
+	failure   *Failure
 }
 
 // inflightMost bounds the requests to the provider at one time; with it, what a budget can be overstepped by.
@@ -108,6 +111,9 @@ func Start(ctx context.Context, c Config) (*Broker, error) {
 		if err := b.provider(); err != nil {
 			return nil, err
 		}
+	}
+	if c.Tools != nil {
+		b.toolProxy = c.Tools.proxy()
 	}
 	var err error
 	if b.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
@@ -203,6 +209,8 @@ func (b *Broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.connect(w, r)
 	case r.URL.IsAbs():
 		b.refuse(w, http.StatusForbidden, r.URL.Host, "refused: plain requests through the proxy; "+r.Method+" "+r.URL.Host)
+	case b.Tools != nil && r.URL.Path == ToolsPath:
+		b.callTool(w, r)
 	case !b.serves(r):
 		b.refuse(w, http.StatusForbidden, r.Host, "refused: "+r.Method+" "+r.URL.Path+" is not a call of the model's API")
 	case !b.known(bearer(r.Header)):

@@ -23,7 +23,8 @@ import (
 
 // API is a server of /sandbox/* for any number of launches.
 type API struct {
-	URL string
+	URL   string
+	Tools http.Handler // POST /mcp; nil: none
 
 	mu       sync.Mutex
 	launches map[string]*Launch // by launch token
@@ -147,6 +148,10 @@ func (a *API) Calls(path string) int {
 
 // ServeHTTP answers one call.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/mcp" && a.Tools != nil {
+		a.Tools.ServeHTTP(w, r)
+		return
+	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
 	a.mu.Lock()
 	defer a.mu.Unlock()
