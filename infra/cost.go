@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,14 +15,27 @@ import (
 // attempt is the length of the attempt that is priced.
 const attempt = 10 * time.Minute
 
-// unpushed stands for an image in a price list, which does not depend on it.
-const unpushed = "unpushed@sha256:0000000000000000000000000000000000000000000000000000000000000000"
+// costless completes a deployment's values by what it needs and no price depends on.
+func costless(values map[string]string) {
+	missing := map[string]string{"image": "unpushed@sha256:0000000000000000000000000000000000000000000000000000000000000000"}
+	if values["signIn"] == string(setting.SignInCognito) {
+		missing["signInDomain"] = "unpriced"
+	} else {
+		missing["issuer"], missing["audience"] = "https://issuer.invalid", "unpriced"
+	}
+	if values["egress"] == string(setting.EgressStrict) {
+		missing["proxy"] = "http://proxy.invalid:3128"
+	}
+	for key, value := range missing {
+		if values[key] == "" {
+			values[key] = value
+		}
+	}
+}
 
 // cost prints the idle month and one attempt, computed from the templates of these settings.
-func cost(root string, values map[string]string) error {
-	if values["image"] == "" {
-		values["image"] = unpushed
-	}
+func cost(w io.Writer, root string, values map[string]string) error {
+	costless(values)
 	s, err := setting.Read(values, root)
 	if err != nil {
 		return err
@@ -39,10 +53,13 @@ func cost(root string, values map[string]string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("US dollars, us-east-1, prices read on %s, without taxes\n\n", price.Read.Format(time.DateOnly))
-	t.Idle(secrets(s), true).Print(os.Stdout, "A month without a run, in an account with its free tier")
-	t.Idle(secrets(s), false).Print(os.Stdout, "\nA month without a run, the free tier used up")
-	bill.Print(os.Stdout, fmt.Sprintf("\nOne attempt of %s, without the model", attempt))
+	fmt.Fprintf(w, "US dollars, %s, prices read on %s, without taxes\n", price.Region, price.Read.Format(time.DateOnly))
+	if s.Region != "" && s.Region != price.Region {
+		fmt.Fprintf(w, "Those of %s differ and are not known here; AWS lists them at https://calculator.aws\n", s.Region)
+	}
+	t.Idle(secrets(s), true).Print(w, "\nA month without a run, in an account with its free tier")
+	t.Idle(secrets(s), false).Print(w, "\nA month without a run, the free tier used up")
+	bill.Print(w, fmt.Sprintf("\nOne attempt of %s, without the model", attempt))
 	return nil
 }
 

@@ -3,7 +3,10 @@ package price
 
 import "time"
 
-// Read is when the table was read, for us-east-1 and without taxes. Other regions differ by some percent.
+// Region is where the table's prices hold; those of others differ.
+const Region = "us-east-1"
+
+// Read is when the table was read, without taxes.
 var Read = time.Date(2026, time.November, 30, 0, 0, 0, 0, time.UTC)
 
 // hours of a month, as AWS bills it.

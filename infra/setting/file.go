@@ -59,7 +59,7 @@ func readExecutors(s Settings) (*executor.Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gitHosts: %w", err)
 	}
-	o := executor.Options{File: filepath.Base(s.Executors), GitHosts: hosts}
+	o := executor.Options{File: filepath.Base(s.Executors), GitHosts: hosts, GitHostsIn: "gitHosts (-c gitHosts=https://…/)"}
 	if s.Prices != "" {
 		text, err := os.ReadFile(s.Prices)
 		if err != nil {

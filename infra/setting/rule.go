@@ -1,6 +1,8 @@
 package setting
 
 import (
+	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,7 +26,7 @@ var (
 	groupsClaim  = regexp.MustCompile(`^[A-Za-z0-9:/._-]{1,128}$`)
 	audienceName = regexp.MustCompile(`^\S+$`)
 	issuerURL    = regexp.MustCompile(`^(https://[^\s?#]+|http://(127\.[0-9.]+|localhost)(:[0-9]+)?(/[^\s?#]*)?)$`)
-	publicURL    = regexp.MustCompile(`^https?://[^\s?#]+$`)
+	publicURL    = regexp.MustCompile(`^https?://[^\s?#@]+$`)
 	topicName    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}=arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`)
 	emailAddress = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
 )
@@ -38,6 +40,23 @@ func (r *reader) match(key, fallback string, form *regexp.Regexp, says string) s
 		r.fail("%s %q is not %s", key, v, says)
 	}
 	return v
+}
+
+// publicURL is where people and sandboxes send their tokens: over TLS, or to an address that no public network leads to.
+func (r *reader) publicURL(key string) string {
+	const says = "an https URL without query (http for a loopback or private address)"
+	v := r.match(key, "", publicURL, says)
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme == "http" && !near(u.Hostname()) {
+		r.fail("%s %q is not %s", key, v, says)
+	}
+	return strings.TrimSuffix(v, "/")
+}
+
+// near says that a host is this machine or an address of a private network.
+func near(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && (a.IsLoopback() || a.IsPrivate())
 }
 
 func (r *reader) list(key string, form *regexp.Regexp, says string) []string {

@@ -131,7 +131,7 @@ func Read(values map[string]string, root string) (Settings, error) {
 		AdminGroup:    r.match("adminGroup", "company-admins", groupName, "up to 128 letters, digits, hyphens, dots or underscores"),
 		Issuer:        r.match("issuer", "", issuerURL, "an https URL without query (http for a loopback address)"),
 		Audience:      r.match("audience", "", audienceName, "one word"),
-		PublicURL:     strings.TrimSuffix(r.match("publicUrl", "", publicURL, "an http or https URL without query"), "/"),
+		PublicURL:     r.publicURL("publicUrl"),
 		GitHosts:      r.value("gitHosts", ""),
 		RetentionDays: r.number("retentionDays", 30, 3650),
 		HistoryDays:   r.number("historyDays", 30, 3650),
@@ -141,7 +141,12 @@ func Read(values map[string]string, root string) (Settings, error) {
 		SummaryTopics: r.list("summaryTopics", topicName, "name=arn:aws:sns:<region>:<account>:<topic>, separated by commas"),
 	}
 	s.Sandbox = r.architecture("sandboxArchitecture", string(s.Architecture))
-	s.DatabaseName = r.match("databaseSecret", s.SecretsPrefix+"-database-url", secretName, "letters, digits and hyphens")
+	if s.DatabaseName = r.match("databaseSecret", "", secretName, "letters, digits and hyphens"); s.DatabaseName != "" && s.Database != DatabaseURL {
+		r.fail("databaseSecret %q is for a database of your own; remove it or pass -c database=url", s.DatabaseName)
+	}
+	if s.DatabaseName == "" {
+		s.DatabaseName = s.SecretsPrefix + "-database-url"
+	}
 	s.GroupsClaim = r.match("groupsClaim", defaultGroups(s.SignIn), groupsClaim, "a claim's name")
 	s.Roles = r.roles("roles", root, s.AdminGroup)
 	r.unknown()
@@ -166,11 +171,13 @@ func (s Settings) together() error {
 	case s.Egress == EgressOpen && s.Proxy != "":
 		return fmt.Errorf("proxy %q is for egress strict; remove it or pass -c egress=strict", s.Proxy)
 	case s.SignIn == SignInOIDC && (s.Issuer == "" || s.Audience == ""):
-		return fmt.Errorf("signIn oidc needs issuer and audience; pass both, or -c signIn=cognito and a user pool is made")
+		return fmt.Errorf("signIn oidc needs issuer and audience; pass both, or -c signIn=cognito -c signInDomain=<name> and a user pool is made")
+	case s.SignIn == SignInOIDC && s.SignInDomain != "":
+		return fmt.Errorf("signInDomain %q is for signIn cognito; remove it or pass -c signIn=cognito", s.SignInDomain)
 	case s.SignIn == SignInCognito && (s.Issuer != "" || s.Audience != ""):
 		return fmt.Errorf("signIn cognito makes issuer and audience itself; remove them or pass -c signIn=oidc")
 	case s.SignIn == SignInCognito && s.SignInDomain == "":
-		return fmt.Errorf("signIn cognito needs signInDomain, the first part of the hosted sign-in's name, unique in the region")
+		return fmt.Errorf("signIn cognito needs -c signInDomain=<name>, the first part of the hosted sign-in's name, unique in the region")
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ func deployment(t *testing.T, with map[string]string) (map[string]string, string
 	root := t.TempDir()
 	files := map[string]string{
 		"executors.yaml": "agents:\n  - {id: rehearsal, harness: fixture, repository: {url: https://github.com/octocat/Hello-World}, sandbox: {secrets: [B_KEY, A_KEY]}}\n",
+		"elsewhere.yaml": "agents:\n  - {id: rehearsal, harness: fixture, repository: {url: https://git.example.com/octocat/Hello-World}, sandbox: }\n",
 		"broken.yaml":    "agents:\n  - {id: UPPER, harness: fixture}\n",
 		"roles.yaml":     "groups:\n  engineers: [\"tasks:read\"]\n",
 		"typo.yaml":      "grupos: {}\n",
@@ -71,6 +72,23 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+func TestWhereTheCompanyIsReached(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"":                             "",
+		"https://company.example.com/": "https://company.example.com",
+		"http://127.0.0.1:7070":        "http://127.0.0.1:7070",
+		"http://localhost:7070":        "http://localhost:7070",
+		"http://172.17.0.1:4000":       "http://172.17.0.1:4000",
+		"http://[fd00::1]:4000":        "http://[fd00::1]:4000",
+	} {
+		s, err := setting.Read(deployment(t, map[string]string{"publicUrl": given}))
+		if err != nil || s.PublicURL != want {
+			t.Errorf("%q became %q, %v", given, s.PublicURL, err)
+		}
+	}
+}
+
 func TestWrongValuesAreOneSentence(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -102,7 +120,13 @@ func TestWrongValuesAreOneSentence(t *testing.T) {
 		"log days":            {map[string]string{"logDays": "31"}, "not one of 1, 3"},
 		"misspelt key":        {map[string]string{"maxSandbox": "3"}, "maxSandbox is no setting"},
 		"stack name":          {map[string]string{"stack": "1st"}, "a letter"},
-		"secret under prefix": {map[string]string{"databaseSecret": "company/url"}, "letters, digits"},
+		"secret, no url":      {map[string]string{"databaseSecret": "my-url"}, "-c database=url"},
+		"domain, no cognito":  {map[string]string{"signInDomain": "acme"}, "-c signIn=cognito"},
+		"public over http":    {map[string]string{"publicUrl": "http://company.example.com"}, "an https URL"},
+		"public in the clear": {map[string]string{"publicUrl": "http://93.184.216.34"}, "an https URL"},
+		"public with a user":  {map[string]string{"publicUrl": "https://me:secret@company.example.com"}, "an https URL"},
+		"another git host":    {map[string]string{"executors": "elsewhere.yaml"}, "-c gitHosts="},
+		"secret under prefix": {map[string]string{"database": "url", "databaseSecret": "company/url"}, "letters, digits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

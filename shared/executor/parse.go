@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -14,12 +15,13 @@ import (
 
 // Options are what the rules of executors.yaml need to know about the deployment.
 type Options struct {
-	File      string                      // named in problems; executors.yaml when empty
-	Prices    Prices                      // of models; a budget needs one
-	GitHosts  []string                    // repositories allowed beside GitHub's, as company.ParseGitHosts returns them
-	Available []Harness                   // what this deployment runs; the others are listed and say that they cannot run
-	Steps     []string                    // registered workflow steps; nil in a process that runs none: not checked there
-	Fixture   func(json.RawMessage) error // checks a fixture script; nil: any JSON object
+	File       string                      // named in problems; executors.yaml when empty
+	Prices     Prices                      // of models; a budget needs one
+	GitHosts   []string                    // repositories allowed beside GitHub's, as company.ParseGitHosts returns them
+	GitHostsIn string                      // the setting that further hosts are added to, for problems; COMPANY_GIT_HOSTS when empty
+	Available  []Harness                   // what this deployment runs; the others are listed and say that they cannot run
+	Steps      []string                    // registered workflow steps; nil in a process that runs none: not checked there
+	Fixture    func(json.RawMessage) error // checks a fixture script; nil: any JSON object
 }
 
 var executorID = regexp.MustCompile(`\A[a-z0-9][a-z0-9-]*\z`)
@@ -200,7 +202,7 @@ func (p *parser) repository(n *yaml.Node, what string) *Repository {
 		if len(p.GitHosts) > 0 {
 			remedy += " or a repository below " + strings.Join(p.GitHosts, ", ")
 		}
-		p.fail(at, remedy+", or let the operator add its host to COMPANY_GIT_HOSTS", "%s (%s has %q)", err, what, r.URL)
+		p.fail(at, remedy+", or let the operator add its host to "+cmp.Or(p.GitHostsIn, "COMPANY_GIT_HOSTS"), "%s (%s has %q)", err, what, r.URL)
 	}
 	if at := f.values["branch"]; at != nil {
 		r.Branch = p.text(at, "repository.branch of "+what)
