@@ -108,7 +108,7 @@ func (c *checkout) resolve(ctx context.Context) (string, error) {
 	if id, ok := gitcmd.Tip(out, ref); ok {
 		return id, nil
 	}
-	return "", failuref(task.EndBranchMissing, nil, "The repository has no branch %s.", c.branch)
+	return "", failuref(task.EndBranchMissing, nil, "%s has no branch %s.", c.url, c.branch)
 }
 
 // fetch gets the one commit by its id and makes the base the supervisor's.

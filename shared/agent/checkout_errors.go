@@ -72,14 +72,14 @@ func (c *checkout) classify(err error) error {
 		return failureOf(err)
 	}
 	if failed.exit == 2 && failed.stderr == "" { // ls-remote --exit-code found no match
-		return failuref(task.EndBranchMissing, err, "The repository has no branch %s.", c.branch)
+		return failuref(task.EndBranchMissing, err, "%s has no branch %s.", c.url, c.branch)
 	}
 	if f := kindOfGit(failed.stderr); f != nil {
 		f.Err = err
 		return f
 	}
 	if containsAny(failed.stderr, noAnswer) {
-		return failuref(task.EndCheckoutTimeout, err, "The git host did not answer for %s.", c.patience)
+		return failuref(task.EndCheckoutTimeout, err, "The git host of %s did not answer for %s.", c.url, c.patience)
 	}
 	if failed.stderr == "" {
 		return failuref(task.EndInternal, err, "The checkout failed: %s.", failed)

@@ -176,7 +176,7 @@ func with[T any](h func(ctx context.Context, r *request, in T) (any, error)) han
 		}
 		in, fields := table.Decode(r.body)
 		if fields != nil {
-			return nil, &invalid{fields}
+			return nil, &invalid{fields: fields}
 		}
 		return h(ctx, r, in)
 	}

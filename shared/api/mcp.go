@@ -170,7 +170,7 @@ func checked[T any](table *wire.Body[T], in T) (T, error) {
 	}
 	out, fields := table.Decode(raw)
 	if fields != nil {
-		return in, &invalid{fields}
+		return in, &invalid{fields: fields}
 	}
 	return out, nil
 }

@@ -78,7 +78,7 @@ func idempotencyKey(r *request) (string, error) {
 	key := keys[0]
 	outside := func(c rune) bool { return c < '!' || c > '~' }
 	if len(keys) > 1 || key == "" || len(key) > maxKey || strings.ContainsFunc(key, outside) {
-		return "", &invalid{[]wire.FieldError{{
+		return "", &invalid{fields: []wire.FieldError{{
 			Type: "value_error", Loc: []any{"header", headerKey}, Ctx: map[string]any{"error": struct{}{}},
 			Msg: fmt.Sprintf("Value error, the key must be given once and have 1 to %d visible ASCII characters", maxKey),
 		}}}

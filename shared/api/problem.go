@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -31,7 +32,10 @@ type refusedArchive struct {
 }
 
 // invalid is a request whose shape is wrong.
-type invalid struct{ fields []wire.FieldError }
+type invalid struct {
+	fields []wire.FieldError
+	remedy string // empty: to change those fields
+}
 
 func (i *invalid) Error() string { return "the request is not valid" }
 
@@ -84,7 +88,7 @@ func retryAfter(status int, retryable bool) int {
 // explain turns an error into an answer. What a client sees is written by us: a cause never is.
 func explain(err error) (status int, p problem) {
 	if bad, ok := errors.AsType[*invalid](err); ok {
-		return http.StatusUnprocessableEntity, problem{Detail: bad.fields, Code: codeInvalidRequest, Remedy: "Change the fields that detail names."}
+		return http.StatusUnprocessableEntity, problem{Detail: bad.fields, Code: codeInvalidRequest, Remedy: cmp.Or(bad.remedy, "Change the fields that detail names.")}
 	}
 	e, ok := errors.AsType[*task.Error](err)
 	if !ok && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {

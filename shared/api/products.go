@@ -59,7 +59,7 @@ func position(q wire.Query) (store.Page, error) {
 	p := page(q)
 	cursor, fields := q.Position()
 	if fields != nil {
-		return p, &invalid{fields}
+		return p, &invalid{fields: fields}
 	}
 	if cursor != nil {
 		p.After = &store.Position{At: cursor.At, ID: cursor.ID}

@@ -33,7 +33,7 @@ func ParseRoles(data []byte) (*Roles, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(&r); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("COMPANY_ROLES: %w", err)
+		return nil, fmt.Errorf("COMPANY_ROLES is YAML with admin_group, groups (group: [scopes]) and disabled, and this is not: %s", strings.ReplaceAll(err.Error(), "\n", ""))
 	}
 	for group, scopes := range r.Groups {
 		for _, s := range scopes {

@@ -140,7 +140,7 @@ func (s *server) answer(ctx context.Context, e *exchange, r *request) (any, erro
 	}
 	var fields []wire.FieldError
 	if r.query, fields = r.route.Query.Decode(r.URL.RawQuery); fields != nil {
-		return nil, &invalid{fields}
+		return nil, &invalid{fields: fields}
 	}
 	r.dropImpossibleIDs()
 	return r.handle(ctx, e, r)

@@ -44,7 +44,7 @@ func newSource(productID string, in wire.Source) company.NewSource {
 func (s *server) checkSetup(in wire.Setup) error {
 	for i, source := range in.Sources {
 		if broken := newSource(app.SetupProductID, source).Broken(s.Company.GitHosts); broken != "" {
-			return &invalid{[]wire.FieldError{wire.BodyErrorAt(broken, "sources", i)}}
+			return &invalid{fields: []wire.FieldError{wire.BodyErrorAt(broken, "sources", i)}}
 		}
 	}
 	if slices.ContainsFunc(in.Routines, func(r wire.Routine) bool { return r.AutoAccept.V != nil }) {

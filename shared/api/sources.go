@@ -27,7 +27,7 @@ func (s *server) createSource(ctx context.Context, r *request, in wire.SourceCre
 	})
 	if e, ok := errors.AsType[*task.Error](err); ok && e.Code == codeSourceRule {
 		// The contract tells a Source's own rules as a fault of the body.
-		err = &invalid{[]wire.FieldError{wire.BodyError(e.Detail)}}
+		err = &invalid{[]wire.FieldError{wire.BodyError(e.Detail)}, e.Remedy}
 	}
 	return source, err
 }

@@ -26,10 +26,18 @@ func (c *Company) CreateSource(ctx context.Context, by task.Caller, in company.N
 	return s, err
 }
 
+// sourceRemedies say what a Source of each kind has to be.
+var sourceRemedies = map[company.SourceType]string{
+	company.SourceGit: "Give the repository as reference: its https URL without credentials, query or slash at the end, on github.com or a host that the " +
+		"operator allows (COMPANY_GIT_HOSTS); credential_ref may name GITHUB_READ_TOKEN.",
+	company.SourceMarkdown: "Give a file or folder below the operator's folder of Sources (COMPANY_SOURCES) as reference, without credential_ref.",
+	company.SourceWebsite:  "Give the https URL of a public website as reference, without credentials and credential_ref.",
+}
+
 // newSource checks a Source that somebody asks for. KindInvalid for a broken rule.
 func (c *Company) newSource(by task.Caller, in company.NewSource) (company.Source, error) {
 	if broken := in.Broken(c.GitHosts); broken != "" {
-		return company.Source{}, task.Invalidf("source_rule", "Change the Source accordingly.", "%s", broken)
+		return company.Source{}, task.Invalidf("source_rule", sourceRemedies[in.Type], "%s", broken)
 	}
 	config := in.Config
 	if config == nil {

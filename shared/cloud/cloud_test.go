@@ -79,7 +79,11 @@ func TestSecretsAreReadUnderThePrefix(t *testing.T) {
 	if values, err := read(t.Context(), nil); err != nil || len(values) != 0 {
 		t.Errorf("none: %v, %v", values, err)
 	}
-	for name, want := range map[string]string{"OTHER": "company/OTHER does not exist", "EMPTY": "company/EMPTY holds no text"} {
+	for name, want := range map[string]string{"OTHER": "OTHER", "EMPTY": "EMPTY"} {
+		rule, _ := errors.AsType[*executor.RuleError](func() error { _, err := read(t.Context(), []string{name}); return err }())
+		if rule == nil || rule.Code != executor.CodeSecretMissing || rule.Remedy != "Create company/"+name+" in Secrets Manager." {
+			t.Errorf("%s: %+v", name, rule)
+		}
 		if values, err := read(t.Context(), []string{"GITHUB_READ_TOKEN", name}); err == nil || values != nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "ghp") {
 			t.Errorf("%s: %v, %v", name, values, err)
 		}
@@ -125,7 +129,7 @@ func TestOpen(t *testing.T) {
 		"no executors":    {func(c *config.Company) { c.Executors = "s3://deployment/none.yaml" }, "s3://deployment/none.yaml"},
 		"no bucket":       {func(c *config.Company) { c.Executors = "s3://deployment" }, "s3://bucket/key"},
 		"no such step":    {func(c *config.Company) {}, `"write"`},
-		"no database":     {func(c *config.Company) { c.Database.Secret = "gone" }, "the secret gone does not exist"},
+		"no database":     {func(c *config.Company) { c.Database.Secret = "gone" }, "gone does not exist"},
 		"a URL that isnt": {func(c *config.Company) { c.Database = config.Database{URL: "postgres://u:hunter2@h:x/d"} }, "not valid"},
 		"git hosts":       {func(c *config.Company) { c.GitHosts = "http://example.com" }, "example.com"},
 	} {

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 	"golang.org/x/sync/errgroup"
+
+	"companyos/shared/executor"
 )
 
 // secretsAtOnce is how many secrets are read at the same time.
@@ -27,6 +29,9 @@ func Secrets(a aws.Config, prefix string) func(ctx context.Context, names []stri
 		for _, name := range names {
 			group.Go(func() error {
 				value, err := secret(ctx, client, prefix+"/"+name)
+				if errors.Is(err, errNoSecret) {
+					err = executor.MissingSecret(name, "Create "+prefix+"/"+name+" in Secrets Manager.")
+				}
 				mu.Lock()
 				defer mu.Unlock()
 				values[name] = value
@@ -40,18 +45,20 @@ func Secrets(a aws.Config, prefix string) func(ctx context.Context, names []stri
 	}
 }
 
+var errNoSecret = errors.New("a secret is missing")
+
 // secret reads one secret, which has to be a text.
 func secret(ctx context.Context, client *secretsmanager.Client, name string) (string, error) {
 	out, err := client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
-		return "", fmt.Errorf("the secret %s does not exist; create it in Secrets Manager: %w", name, err)
+		return "", fmt.Errorf("%w: %s does not exist; create it in Secrets Manager", errNoSecret, name)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the secret %s: %w", name, err)
 	}
 	value := strings.TrimSpace(aws.ToString(out.SecretString))
 	if value == "" {
-		return "", fmt.Errorf("the secret %s holds no text", name)
+		return "", fmt.Errorf("%w: %s holds no text", errNoSecret, name)
 	}
 	return value, nil
 }

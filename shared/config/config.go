@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -56,7 +57,8 @@ func (s *set) parse(args []string) error {
 			s.usage(os.Stderr)
 			return err
 		}
-		return fmt.Errorf("%w; -h lists every setting", err)
+		// The flag package says "parse error" of a value that is no number or truth value.
+		return fmt.Errorf("%s; -h lists every setting", strings.Replace(err.Error(), "parse error", "it is a whole number, or true or false", 1))
 	}
 	if rest := flags.GetArgs(); len(rest) > 0 {
 		return fmt.Errorf("%q is no setting; -h lists every one", rest[0])
@@ -77,6 +79,23 @@ func (s *set) parse(args []string) error {
 		return fmt.Errorf("these settings are missing: %s", strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// issuer refuses an issuer whose keys could not be fetched safely.
+func issuer(raw string) error {
+	if raw == "" {
+		return nil
+	}
+	u, err := url.Parse(raw)
+	if err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname())) {
+		return nil
+	}
+	return fmt.Errorf("jwt-issuer: %q is no https URL (http for a loopback address)", raw)
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func variable(name string) string {

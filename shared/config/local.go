@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 )
 
 // Local is the configuration of functions/local.
@@ -54,6 +55,12 @@ func ReadLocal(args []string) (c Local, err error) {
 	c.Values = s.values()
 	if c.MaxSandboxes < 1 || c.MaxPending < 1 || c.RetentionDays < 1 || c.AutomationHistoryRetention < 1 {
 		return c, fmt.Errorf("max-sandboxes, max-pending and the retention days are whole numbers of 1 or more")
+	}
+	if err := issuer(c.JWTIssuer); err != nil {
+		return c, err
+	}
+	if info, err := os.Stat(c.Sources); c.Sources != "" && (err != nil || !info.IsDir()) {
+		return c, fmt.Errorf("sources: %q is no folder", c.Sources)
 	}
 	if _, err := netip.ParseAddrPort(c.Addr); err != nil {
 		return c, fmt.Errorf("addr: %q is no address with a port, such as 127.0.0.1:7070", c.Addr)

@@ -18,6 +18,14 @@ type RuleError struct {
 // Error returns the detail.
 func (e *RuleError) Error() string { return e.Detail }
 
+// CodeSecretMissing is the code of a MissingSecret.
+const CodeSecretMissing = "secret_missing"
+
+// MissingSecret is what is wrong with an executor one of whose secrets does not exist.
+func MissingSecret(name, remedy string) *RuleError {
+	return &RuleError{Detail: "The secret " + name + " does not exist or is empty", Code: CodeSecretMissing, Remedy: remedy}
+}
+
 // The ids of the manager agents, which are not for Tasks.
 const (
 	ManagerCompany = "company-manager-internal"
@@ -45,7 +53,7 @@ func (r *Registry) Select(kind task.ExecutorKind, id string) (Executor, error) {
 		return Executor{}, &RuleError{
 			Detail: "Select a registered agent, team or workflow executor",
 			Code:   "executor_required",
-			Remedy: "Give executor_type agent, team or workflow and the id of an executor of the registry.",
+			Remedy: "Accept the Task: move it to ready with an executor_type and executor_id that GET /company/executors lists.",
 		}
 	}
 	e, ok := r.Lookup(kind, id)
@@ -53,7 +61,7 @@ func (r *Registry) Select(kind task.ExecutorKind, id string) (Executor, error) {
 		return Executor{}, &RuleError{
 			Detail: "Task executor is missing from the registry",
 			Code:   "executor_unknown",
-			Remedy: "Choose an executor of the registry, or add this one to executors.yaml.",
+			Remedy: "There is no " + string(kind) + " " + id + ": choose an executor that GET /company/executors lists, or add this one to executors.yaml.",
 		}
 	}
 	if r.holdsSchedulerTools(e) {

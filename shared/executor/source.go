@@ -21,7 +21,7 @@ func FromFile(path string) Fetch {
 	return func(context.Context) (data []byte, err error) {
 		f, err := os.Open(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s does not exist; write it, or name another file with -executors or COMPANY_EXECUTORS: %w", path, fs.ErrNotExist)
+			return nil, fmt.Errorf("%s does not exist; write it, or name another file with -executors or COMPANY_EXECUTORS", path)
 		}
 		if err != nil {
 			return nil, err

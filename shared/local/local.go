@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -131,7 +132,7 @@ func (c *Company) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s; choose another address with -addr or COMPANY_ADDR: %w", c.cfg.Addr, err)
 	}
-	c.URL = "http://" + listener.Addr().String()
+	c.URL = "http://" + reachable(listener.Addr())
 	if err := c.openStores(ctx); err != nil {
 		listener.Close()
 		return err
@@ -142,6 +143,14 @@ func (c *Company) start(ctx context.Context) error {
 	}
 	c.run(ctx, listener)
 	return nil
+}
+
+// reachable is an address as this machine can use it: one of all interfaces is reached by loopback.
+func reachable(a net.Addr) string {
+	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return a.String()
 }
 
 // openFolder makes the data folder and takes it for this process alone.

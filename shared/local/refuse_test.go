@@ -36,9 +36,12 @@ func TestRefusesInOneSentence(t *testing.T) {
 			env:  []string{"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1"},
 			want: "connect to the network for the first start or set COMPANY_DATABASE_URL",
 		},
-		"no such executors":  {args: []string{"-executors", "none.yaml"}, want: "name another file with -executors or COMPANY_EXECUTORS"},
-		"an unknown setting": {args: []string{"-port", "80"}, want: "-h lists every setting"},
-		"a word too many":    {args: []string{"start"}, want: `"start" is no setting`},
+		"no such executors":      {args: []string{"-executors", "none.yaml"}, want: "name another file with -executors or COMPANY_EXECUTORS"},
+		"an unknown setting":     {args: []string{"-port", "80"}, want: "-h lists every setting"},
+		"an issuer that is none": {args: []string{"-jwt-issuer", "company"}, want: "no https URL"},
+		"no folder of Sources":   {args: []string{"-sources", "/dev/null"}, want: "is no folder"},
+		"roles that are none":    {args: []string{"-roles", "alice"}, want: "admin_group"},
+		"a word too many":        {args: []string{"start"}, want: `"start" is no setting`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

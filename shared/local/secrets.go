@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"companyos/shared/api"
+	"companyos/shared/executor"
 )
 
 // developmentSecret signs the tokens of development users. It is made once and kept, so that a token outlives a restart.
@@ -48,14 +49,17 @@ func (c *Company) Token(user string) (string, error) {
 func (c *Company) secrets(_ context.Context, names []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, name := range names {
+		path := filepath.Join(c.cfg.Data, "secrets", name)
+		missing := executor.MissingSecret(name, fmt.Sprintf("Start the server with COMPANY_SECRET_%s, or write %s with mode 0600.", name, path))
 		if v, ok := os.LookupEnv("COMPANY_SECRET_" + name); ok {
-			values[name] = v
+			if values[name] = strings.TrimSpace(v); values[name] == "" {
+				return nil, missing
+			}
 			continue
 		}
-		path := filepath.Join(c.cfg.Data, "secrets", name)
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the secret %s is missing: set COMPANY_SECRET_%s or write %s with mode 0600", name, name, path)
+			return nil, missing
 		}
 		if err != nil {
 			return nil, err
@@ -67,7 +71,9 @@ func (c *Company) secrets(_ context.Context, names []string) (map[string]string,
 		if err != nil {
 			return nil, err
 		}
-		values[name] = strings.TrimSpace(string(raw))
+		if values[name] = strings.TrimSpace(string(raw)); values[name] == "" {
+			return nil, missing
+		}
 	}
 	return values, nil
 }

@@ -57,7 +57,7 @@ func Serve(ctx context.Context, c config.Local, steps worker.Steps, checks map[s
 	if err != nil {
 		return err
 	}
-	if err := company.announce(c, out); err != nil {
+	if err := company.announce(ctx, c, out); err != nil {
 		return errors.Join(err, company.Close(ctx))
 	}
 	select {
@@ -130,8 +130,17 @@ func openExecutors(ctx context.Context, c config.Local, hosts []string, steps wo
 const defaultExecutors = "agents:\n  - {id: fixture, name: Fixture, harness: fixture}\n"
 
 // announce says where the Company is and prints a token for each development user.
-func (c *Company) announce(settings config.Local, out io.Writer) error {
+func (c *Company) announce(ctx context.Context, settings config.Local, out io.Writer) error {
 	fmt.Fprintf(out, "\nCompany is at %s (API documentation at %s/docs)\n", c.URL, c.URL)
+	executors, err := c.App.ListExecutors(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, ex := range executors.Executors {
+		if ex.Problem != nil {
+			fmt.Fprintf(out, "%s %s cannot be used: %s. %s\n", ex.Kind, ex.ID, ex.Problem.Detail, ex.Problem.Remedy)
+		}
+	}
 	if settings.JWTIssuer != "" {
 		fmt.Fprintf(out, "Tokens of %s are accepted.\n", settings.JWTIssuer)
 		return nil

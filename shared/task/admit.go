@@ -52,6 +52,14 @@ func Revoked(t *Task, r *Run) bool {
 // ReasonRevoked is the contract's text of a run whose Task was given to something else meanwhile.
 const ReasonRevoked = "Task acceptance was changed or revoked"
 
+// Unready ends a claimed run whose executor lacks what only its operator can give, before anything was done.
+func Unready(r Run, reason string, now time.Time) (_ Run, ok bool) {
+	if r.State != StateRunning || r.PreparedAt != nil {
+		return r, false
+	}
+	return r.end(failure(EndSecretMissing, "", reason), now), true
+}
+
 // Revoke ends a run that may not start any more, and says why: one that waits, or whose launch nobody has claimed.
 func Revoke(r Run, reason string, now time.Time) (_ Run, ok bool) {
 	if r.State != StatePending && r.State != StateLaunching {

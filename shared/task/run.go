@@ -80,6 +80,7 @@ const (
 	EndModelRejected          EndKind = "model_rejected"
 	EndContextExceeded        EndKind = "context_exceeded"
 	EndExecutorRevoked        EndKind = "executor_revoked"
+	EndSecretMissing          EndKind = "secret_missing"
 	EndInternal               EndKind = "internal"
 )
 
@@ -91,7 +92,7 @@ func EndKinds() []EndKind {
 		EndNeverStarted, EndImageUnavailable, EndNoCapacity, EndOutOfMemory, EndInterrupted, EndLost, EndStartTimeout,
 		EndRunTimeout, EndIdleTimeout, EndBudgetExhausted, EndOutputLimit, EndNoOutput, EndLockFailed, EndHarnessMissing,
 		EndModelUnauthorized, EndModelUnavailable, EndUsageLimit, EndModelRejected, EndContextExceeded, EndExecutorRevoked,
-		EndInternal,
+		EndSecretMissing, EndInternal,
 	}
 }
 
