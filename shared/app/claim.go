@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -35,7 +36,7 @@ type Work struct {
 	Patch        *Object // of the last completed attempt
 	Limits       executor.Limits
 	Egress       []string
-	Company      bool            // the agent gets the Company's tools
+	Company      bool // the agent gets the Company's tools
 	Price        *executor.Price // of the model; nil: unknown
 }
 
@@ -69,7 +70,23 @@ func (c *Company) Claim(ctx context.Context, token, instance string) (Claimed, e
 	if refused != nil {
 		return Claimed{}, refused
 	}
-	return c.claimed(ctx, &run, session)
+	claimed, err := c.claimed(ctx, &run, session)
+	if missing, ok := errors.AsType[*executor.RuleError](err); ok {
+		return Claimed{}, c.unready(ctx, run.ID, missing)
+	}
+	return claimed, err
+}
+
+// unready ends a run whose executor has not what only its operator can give, and fences whoever claimed it.
+func (c *Company) unready(ctx context.Context, runID string, missing *executor.RuleError) error {
+	_, err := c.change(ctx, runID, func(_ context.Context, v *view) (task.Run, error) {
+		after, _ := task.Unready(v.run, missing.Detail+". "+missing.Remedy, v.now)
+		return after, nil
+	})
+	if err != nil {
+		return err
+	}
+	return errFenced
 }
 
 func (c *Company) claim(v *view, tok task.Token, instance, session string) (task.Run, error) {
@@ -105,7 +122,11 @@ func (c *Company) claimed(ctx context.Context, r *task.Run, session string) (out
 		Repository: executor.Repository{URL: r.Checkout.URL, Branch: r.Checkout.Branch}, Commit: r.Checkout.Requested,
 		Harness: ex.Harness, Model: ex.Model, Instructions: ex.Instructions, Limits: ex.Limits, Egress: ex.Sandbox.Egress, Company: ex.Sandbox.Company, Price: ex.Price,
 	}}
-	if out.Secrets, err = c.Secrets(ctx, ex.Sandbox.Secrets); err != nil {
+	out.Secrets, err = c.Secrets(ctx, ex.Sandbox.Secrets)
+	if missing, ok := errors.AsType[*executor.RuleError](err); ok {
+		return out, missing
+	}
+	if err != nil {
 		return out, task.Unavailable("secrets_unavailable", "The secrets of the executor could not be read", err)
 	}
 	until := time.Until(*r.RunUntil)

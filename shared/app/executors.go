@@ -45,6 +45,9 @@ func (c *Company) ListExecutors(ctx context.Context, productID string) (Executor
 	out.Revision = registry.Revision()
 	for _, ex := range registry.All() {
 		problem := usable(registry, ex)
+		if problem == nil && ex.Sandboxed() {
+			problem = c.equipped(ctx, ex)
+		}
 		if problem == nil && ex.Sandboxed() && (productID != "" || ex.Repository == nil) {
 			_, problem = executor.MatchSource(ex, sources)
 		}
@@ -66,6 +69,21 @@ func usable(registry *executor.Registry, ex executor.Executor) error {
 		return err
 	}
 	return executor.CheckDatabase(ex, false, "")
+}
+
+// equipped says which secret of an executor does not exist. What cannot be read now is no reason: it may be when it is needed.
+func (c *Company) equipped(ctx context.Context, ex executor.Executor) error {
+	if c.Secrets == nil || ex.Sandbox == nil || len(ex.Sandbox.Secrets) == 0 {
+		return nil
+	}
+	_, err := c.Secrets(ctx, ex.Sandbox.Secrets)
+	if missing, ok := errors.AsType[*executor.RuleError](err); ok {
+		return missing
+	}
+	if err != nil {
+		c.Log.WarnContext(ctx, "the secrets of an executor cannot be read now", "executor_id", ex.ID, "error", err)
+	}
+	return nil
 }
 
 // ReloadExecutors reads the executors again, where they come from a file that may have changed. Content that breaks a

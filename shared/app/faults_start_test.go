@@ -1,12 +1,16 @@
 package app_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"companyos/shared/app/apptest"
+	"companyos/shared/executor"
 	"companyos/shared/task"
 )
 
@@ -380,4 +384,64 @@ func TestFiftyStartsAtOnceAreOne(t *testing.T) {
 	}
 	b.Drain()
 	finish(t, b, tk.ID, ids[0])
+}
+
+// A secret that does not exist is the operator's to give: it is said before and after a start, and nobody waits for it.
+func TestAMissingSecretEndsTheAttemptAtOnce(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t, 2)
+	b.Company.Secrets = func(context.Context, []string) (map[string]string, error) {
+		return nil, fmt.Errorf("read: %w", executor.MissingSecret("GITHUB_READ_TOKEN", "Give it."))
+	}
+	list, err := b.ListExecutors(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ex := range list.Executors {
+		if missing := ex.Problem != nil && ex.Problem.Code == executor.CodeSecretMissing; missing != ex.HasSecret("GITHUB_READ_TOKEN") {
+			t.Errorf("%s: %+v", ex.ID, ex.Problem)
+		}
+	}
+	tk := b.NewTask(task.ExecutorAgent, apptest.Engineer)
+	runID := b.Start(tk.ID, 1)
+	b.Drain()
+	s := b.Supervise(onlyBox(t, b))
+	if err := s.Claim(t.Context()); code(err) != "fenced" {
+		t.Errorf("the claim: %v", err)
+	}
+	b.Fleet.End(s.Box, "")
+	b.Pass(time.Minute)
+	const said = "The secret GITHUB_READ_TOKEN does not exist or is empty. Give it."
+	run := b.RunNow(runID)
+	if run.State != task.StateError || run.Ended.Kind != task.EndSecretMissing || run.Content != said || run.StoppedAt == nil {
+		t.Errorf("run %s, %+v, %q, stopped %v", run.State, run.Ended, run.Content, run.StoppedAt)
+	}
+	if got := b.TaskNow(tk.ID); got.Status != task.StatusInProgress || got.Result == nil || got.Result.Content != said {
+		t.Errorf("Task %s, %+v", got.Status, got.Result)
+	}
+	b.Check()
+}
+
+// Secrets that cannot be read at the moment are asked for again.
+func TestSecretsThatAreAwayAreAskedForAgain(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t, 2)
+	have := b.Company.Secrets
+	b.Company.Secrets = func(context.Context, []string) (map[string]string, error) { return nil, errors.New("throttled") }
+	tk := b.NewTask(task.ExecutorAgent, apptest.Engineer)
+	b.Start(tk.ID, 1)
+	b.Drain()
+	s := b.Supervise(onlyBox(t, b))
+	if err := s.Claim(t.Context()); code(err) != "secrets_unavailable" {
+		t.Errorf("the claim: %v", err)
+	}
+	b.Company.Secrets = have
+	if err := s.Finish(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.Pass(time.Minute)
+	if got := b.TaskNow(tk.ID); got.Status != task.StatusInReview {
+		t.Errorf("Task %s", got.Status)
+	}
+	b.Check()
 }
