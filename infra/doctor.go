@@ -4,8 +4,6 @@ import (
 	"context"
 	"os"
 
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-
 	"companyos/infra/doctor"
 	"companyos/infra/setting"
 )
@@ -16,12 +14,5 @@ func examine(ctx context.Context, root string, values map[string]string) error {
 	if err != nil {
 		return err
 	}
-	config, err := awsconfig.LoadDefaultConfig(ctx)
-	if err != nil {
-		return err
-	}
-	if s.Region != "" {
-		config.Region = s.Region
-	}
-	return doctor.Doctor{Settings: s, AWS: config}.Examine(ctx, os.Stdout)
+	return doctor.Run(ctx, s, os.Stdout)
 }

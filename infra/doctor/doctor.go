@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"companyos/infra/setting"
 )
@@ -31,8 +30,11 @@ var ErrMissing = errors.New("something is missing; do what the lines above say")
 // Examine looks at everything and writes a line for each thing. It returns ErrMissing when something is missing. Without
 // credentials nothing else can be seen.
 func (d Doctor) Examine(ctx context.Context, w io.Writer) error {
-	account, finding := d.credentials(ctx)
-	if report(w, finding); finding.Fix != "" {
+	account, findings := d.account(ctx)
+	for _, f := range findings {
+		report(w, f)
+	}
+	if account == "" {
 		return ErrMissing
 	}
 	missing := false
@@ -55,15 +57,4 @@ func report(w io.Writer, f Finding) {
 		return
 	}
 	fmt.Fprintf(w, "missing  %s\n         %s\n", f.What, f.Fix)
-}
-
-func (d Doctor) credentials(ctx context.Context) (account string, f Finding) {
-	out, err := sts.NewFromConfig(d.AWS).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
-	switch {
-	case err != nil:
-		return "", Finding{"credentials: " + short(err), "sign in, as with aws sso login, and set AWS_PROFILE"}
-	case d.AWS.Region == "":
-		return "", Finding{"no region", "set AWS_REGION, or pass -c region=…"}
-	}
-	return aws.ToString(out.Account), Finding{What: fmt.Sprintf("credentials: account %s, region %s", aws.ToString(out.Account), d.AWS.Region)}
 }

@@ -80,12 +80,18 @@ func readExecutors(s Settings) (*executor.Registry, error) {
 	return registry, nil
 }
 
-// SecretNames are the secrets that executors hand to their sandboxes, without the prefix.
+// modelKey is the secret by which Anthropic answers agents without a sandbox.
+const modelKey = "ANTHROPIC_API_KEY"
+
+// SecretNames are the secrets of executors, without the prefix: those that they hand to their sandboxes, and the model's.
 func (s Settings) SecretNames() []string {
 	var names []string
 	for _, e := range s.Registry.All() {
 		if e.Sandbox != nil {
 			names = append(names, e.Sandbox.Secrets...)
+		}
+		if e.Harness == executor.HarnessModel && s.ModelProvider == ModelsOfAnthropic {
+			names = append(names, modelKey)
 		}
 	}
 	slices.Sort(names)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"companyos/infra/setting"
+	"companyos/shared/executor"
+	"companyos/shared/task"
 )
 
 const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -49,6 +51,13 @@ func TestDefaults(t *testing.T) {
 	}
 	if got := strings.Join(s.SecretNames(), " "); got != "A_KEY B_KEY" {
 		t.Errorf("secrets %q", got)
+	}
+	s.Registry, err = executor.NewRegistry(nil, executor.Executor{Kind: task.ExecutorAgent, ID: "writer", Harness: executor.HarnessModel, Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.SecretNames(), " "); got != "ANTHROPIC_API_KEY" {
+		t.Errorf("an agent without a sandbox needs the secrets %q", got)
 	}
 	if s.Roles != `{"admin_group":"company-admins"}` {
 		t.Errorf("roles %s", s.Roles)
