@@ -36,7 +36,7 @@ type Work struct {
 	Patch        *Object // of the last completed attempt
 	Limits       executor.Limits
 	Egress       []string
-	Company      bool // the agent gets the Company's tools
+	Company      bool            // the agent gets the Company's tools
 	Price        *executor.Price // of the model; nil: unknown
 }
 
