@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the sandbox's image and pushes it by digest.
 #
-#   infra/image.sh build [--agents] [--debootstrap]               → company-sandbox:<version> in this machine's engine
+#   infra/image.sh build [--agents] [--debootstrap]               → company-sandbox:<version>-… in this machine's engine
 #   infra/image.sh push  [--agents] [--debootstrap] [REPOSITORY]  → prints REPOSITORY@sha256:…, the value for -c image=…
 #   infra/image.sh sbom  IMAGE                                    → prints what is in an image, as SPDX JSON
 #   infra/image.sh lambda                                         → the image in which the SAM CLI runs functions
@@ -11,14 +11,15 @@
 #
 # The bases are those of the first build: their digests are kept in functions/sandbox/bases. Commit that file; delete it
 # to take newer ones. MIRROR=public.ecr.aws/docker/library takes them from there. ARCH=arm64 or amd64 chooses the
-# architecture; default arm64, as the stacks'. --debootstrap builds without a registry to pull from, of Debian's packages of
-# the day, for this machine's architecture; needs root.
+# architecture; the default is this machine's for build and, for push, the deployment's: what cdk.json says, else arm64.
+# --debootstrap builds without a registry to pull from, of Debian's packages of the day, for this machine's architecture;
+# needs root.
 source "$(dirname "$0")/tool.sh"
 
 name=company-sandbox
 suite=bookworm
 
-usage() { sed -n '2,15p' "$0" | cut -c3- >&2; exit 2; }
+usage() { sed -n '2,16p' "$0" | cut -c3- >&2; exit 2; }
 
 # version names what the image is made of: unchanged sources make no new image.
 version() {
@@ -40,6 +41,7 @@ changes=(
 
 # debootstrapped ARCH: a minimal Debian with git and CA certificates, packed once.
 debootstrapped() {
+  [ "$(id -u)" = 0 ] || [ -s "$tools/sandbox-$suite-$1.tar" ] || fail "--debootstrap needs root the first time"
   local tar=$tools/sandbox-$suite-$1.tar dir=$tools/sandbox-$suite-$1
   [ -s "$tar" ] && { echo "$tar"; return; }
   packages debootstrap ca-certificates
@@ -59,15 +61,15 @@ debootstrapped() {
 }
 
 build_debootstrap() {
-  local arch tar base=$name-base:$suite container
-  arch=$(host_arch)
+  local tar base=$name-base:$suite container clis
   tar=$(debootstrapped "$arch")
   docker image inspect "$base" >/dev/null 2>&1 || docker import "$tar" "$base" >/dev/null
   supervisor "$arch" "$tools/supervisor-$arch"
   container=$(docker create "$base" /usr/local/bin/sandbox)
   docker cp -q "$tools/supervisor-$arch" "$container:/usr/local/bin/sandbox" >&2
   if [ -n "$agents" ]; then
-    docker cp -q "$(dirname "$("$root/shared/agent/ci/clis.sh")")/." "$container:/opt/agents" >&2
+    clis=$("$root/shared/agent/ci/clis.sh")
+    docker cp -q "${clis%/bin}/." "$container:/opt/agents" >&2
   fi
   docker commit "${changes[@]}" "$container" "$1" >/dev/null
   docker rm "$container" >/dev/null
@@ -80,7 +82,8 @@ bases() {
     sed -n 's/^ARG \([A-Z]*_BASE\)=/\1 /p' "$root/functions/sandbox/Containerfile" | while read -r name tag; do
       [ -z "${MIRROR:-}" ] || tag=$MIRROR/${tag##*/}
       # The first digest is the index's own; those of its platforms follow.
-      digest=$(docker buildx imagetools inspect "$tag" --format '{{json .Manifest}}' | grep -o 'sha256:[0-9a-f]\{64\}' | sed -n 1p)
+      digest=$(docker buildx imagetools inspect "$tag" --format '{{json .Manifest}}' | grep -o 'sha256:[0-9a-f]\{64\}' | sed -n 1p) ||
+        fail "$tag was not found: is its registry reachable? MIRROR=… names another, --debootstrap needs none"
       echo "$name=${tag%:*}@$digest"
     done >"$file.part"
     mv "$file.part" "$file"
@@ -92,42 +95,84 @@ bases() {
 build_containerfile() {
   local args
   mapfile -t args < <(bases)
-  [ ${#args[@]} -gt 0 ] || { say "the bases of the image could not be looked up"; return 1; }
-  docker buildx build --platform "linux/${ARCH:-arm64}" --load "${args[@]}" --build-arg "AGENTS=$agents" \
+  docker buildx build --platform "linux/$arch" --load "${args[@]}" --build-arg "AGENTS=$agents" \
     -f "$root/functions/sandbox/Containerfile" -t "$1" "$root" >&2
+}
+
+# deployed_arch: what cdk.json says of the sandboxes' architecture, else the stacks' default.
+deployed_arch() {
+  local key value
+  for key in sandboxArchitecture architecture; do
+    value=$(sed -n "s/.*\"$key\" *: *\"\([a-z0-9_]*\)\".*/\1/p" "$root/cdk.json")
+    case $value in
+      arm64) echo arm64 ;;
+      x86_64) echo amd64 ;;
+      host) host_arch ;;
+      *) continue ;;
+    esac
+    return
+  done
+  echo arm64
+}
+
+# able WAY: says what is missing to build for $arch, before anything is built.
+able() {
+  case $arch in
+    amd64 | arm64) ;;
+    *) fail "ARCH=$arch is not one of amd64, arm64" ;;
+  esac
+  docker_up
+  local host
+  host=$(host_arch)
+  if [ "$1" = debootstrap ]; then
+    [ "$arch" = "$host" ] ||
+      fail "--debootstrap builds for this machine, $host, and this image is for $arch: build without it, or for $host with ARCH=$host and deploy with -c sandboxArchitecture=${host/amd64/x86_64}"
+    return
+  fi
+  docker buildx version >/dev/null 2>&1 ||
+    fail "docker has no buildx: install docker-buildx-plugin (of Docker's packages) or docker-buildx (of the distribution's), or build with --debootstrap"
+  [ "$arch" = "$host" ] || grep -q "linux/$arch" <<<"$(docker buildx inspect --bootstrap 2>&1)" ||
+    fail "this machine is $host and does not emulate $arch: docker run --privileged --rm tonistiigi/binfmt --install $arch; or build for $host with ARCH=$host and deploy with -c sandboxArchitecture=${host/amd64/x86_64}"
 }
 
 # build WAY: the tag of the built image; nothing is built twice.
 build() {
-  docker_up
   local tag
   [ "$1" != containerfile ] || bases >/dev/null
-  tag=$name:$(version)${agents:+-agents}
+  tag=$name:$(version)-$arch${agents:+-agents}
   if ! docker image inspect "$tag" >/dev/null 2>&1; then
     "build_$1" "$tag"
   fi
   echo "$tag"
 }
 
+# signed_in: says what is missing to push to the account's own repository.
+signed_in() {
+  command -v aws >/dev/null ||
+    fail "there is no aws command: install the AWS CLI (https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html), or name a REPOSITORY to push to"
+  region=${AWS_REGION:-${AWS_DEFAULT_REGION:-$(aws configure get region 2>/dev/null || true)}}
+  local why
+  why=$(AWS_DEFAULT_REGION=${region:-us-east-1} aws sts get-caller-identity --output text 2>&1 >/dev/null) ||
+    fail "AWS does not say whose account this is: $(tail -1 <<<"$why" | sed 's/[. ]*$//'); sign in (aws sso login, aws configure, AWS_PROFILE), or check the network"
+  [ -n "$region" ] || fail "no region: set AWS_REGION to the deployment's"
+}
+
 # repository: the account's own, made if it is missing, and signed in to.
 repository() {
-  local account region host
-  account=$(aws sts get-caller-identity --query Account --output text)
-  region=${AWS_REGION:-$(aws configure get region)}
-  host=$account.dkr.ecr.$region.amazonaws.com
-  aws ecr describe-repositories --region "$region" --repository-names $name >/dev/null 2>&1 ||
-    aws ecr create-repository --region "$region" --repository-name $name --image-tag-mutability IMMUTABLE \
-      --image-scanning-configuration scanOnPush=true >/dev/null
-  aws ecr get-login-password --region "$region" | docker login --username AWS --password-stdin "$host" >&2
-  echo "$host/$name"
+  local uri
+  uri=$(aws ecr describe-repositories --region "$region" --repository-names $name --query 'repositories[0].repositoryUri' --output text 2>/dev/null) ||
+    uri=$(aws ecr create-repository --region "$region" --repository-name $name --image-tag-mutability IMMUTABLE \
+      --image-scanning-configuration scanOnPush=true --query repository.repositoryUri --output text)
+  aws ecr get-login-password --region "$region" | docker login --username AWS --password-stdin "${uri%%/*}" >&2
+  echo "$uri"
 }
 
 push() {
   local tag=$1 target=$2 digest
   docker tag "$tag" "$target:${tag#*:}"
   docker push --quiet "$target:${tag#*:}" >&2
-  digest=$(docker image inspect "$tag" --format '{{range .RepoDigests}}{{println .}}{{end}}' | grep "^$target@" | head -1)
-  [ -n "$digest" ] || { say "the registry gave no digest"; return 1; }
+  digest=$(docker image inspect "$tag" --format '{{range .RepoDigests}}{{println .}}{{end}}' | grep -m 1 "^$target@" || true)
+  [ -n "$digest" ] || fail "the registry gave no digest"
   echo "$digest"
 }
 
@@ -172,10 +217,18 @@ while [[ ${1:-} == --* ]]; do
   shift
 done
 case $command in
-  build) build $way ;;
+  build)
+    arch=${ARCH:-$(host_arch)}
+    able $way
+    build $way
+    ;;
   push)
+    arch=${ARCH:-$(deployed_arch)} target=${1:-}
+    able $way
+    [ -n "$target" ] || signed_in
     tag=$(build $way)
-    push "$tag" "${1:-$(repository)}"
+    [ -n "$target" ] || target=$(repository)
+    push "$tag" "$target"
     ;;
   sbom) sbom "${1:?the name of an image}" ;;
   lambda) lambda ;;
