@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"companyos/shared/sandbox/sandboxtest"
+	"companyos/shared/wire"
 )
 
 func median(all []time.Duration) time.Duration {
@@ -33,6 +34,47 @@ func (p *process) logged(tb testing.TB, message, field string) time.Duration {
 	}
 	tb.Fatalf("no %q in\n%s", message, p.log.String())
 	return 0
+}
+
+// byHand is a checkout as one makes it by hand, and how long it took.
+func (b *bundle) byHand(tb testing.TB) time.Duration {
+	tb.Helper()
+	tip, err := b.repository.Tip("main")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	begun := time.Now()
+	for _, args := range [][]string{{"init", "-q", dir}, {"-C", dir, "fetch", "-q", "--depth=1", b.repository.URL, tip}, {"-C", dir, "checkout", "-q", tip}} {
+		cmd := exec.CommandContext(tb.Context(), "git", args...)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1"}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			tb.Fatalf("%v: %s", err, out)
+		}
+	}
+	return time.Since(begun)
+}
+
+// BenchmarkBesideTheLock is the pinned checkout of an attempt, beside which the lock is tested, and the same by hand in turn.
+func BenchmarkBesideTheLock(b *testing.B) {
+	s := setup(b)
+	s.crowd(b, 2000)
+	tip, err := s.repository.Tip("main")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var checkout, git []time.Duration
+	for b.Loop() {
+		l := s.api.Add(s.work(func(w *wire.Work) { w.Repository.Commit = &tip }), sandboxtest.Script(do("answer", "done")))
+		p := s.start(b, l.Token)
+		l.Await(b)
+		p.wait(b)
+		checkout = append(checkout, p.logged(b, "checked out", "took"))
+		git = append(git, s.byHand(b))
+	}
+	b.ReportMetric(ms(median(checkout)), "checkout-ms")
+	b.ReportMetric(ms(median(git)), "git-ms")
+	b.ReportMetric(median(checkout).Seconds()/median(git).Seconds(), "ratio")
 }
 
 // BenchmarkOverhead is the time from the start of a supervisor to the first command of its agent, without the checkout and

@@ -40,13 +40,13 @@ const probeEnv = "NETLOCK_SELFTEST"
 
 // raceSelfTest is how long each of the three races goes on. They take all of two
 // processors meanwhile, which the checkout beside them needs; a kernel that
-// answers a race wrongly does so in some of the hundreds of tries of this time,
-// and CI races for minutes.
-const raceSelfTest = 50 * time.Millisecond
+// answers a race wrongly does so in some of the hundred tries of this time, and
+// CI races for minutes.
+const raceSelfTest = 20 * time.Millisecond
 
 // SelfTest runs an attacker under the policy, against addresses of its own on
 // loopback, and tells whether the lock held. Its error says that it could not
-// be run at all. It takes a fifth of a second. Run it where the commands will run,
+// be run at all. It takes a seventh of a second. Run it where the commands will run,
 // before the first of them, and run none if the report does not hold.
 func SelfTest(ctx context.Context, p Policy) (Report, error) {
 	return selfTest(ctx, p, raceSelfTest)
