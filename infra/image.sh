@@ -85,8 +85,8 @@ bases() {
       digest=$(docker buildx imagetools inspect "$tag" --format '{{json .Manifest}}' | grep -o 'sha256:[0-9a-f]\{64\}' | sed -n 1p) ||
         fail "$tag was not found: is its registry reachable? MIRROR=… names another, --debootstrap needs none"
       echo "$name=${tag%:*}@$digest"
-    done >"$file.part"
-    mv "$file.part" "$file"
+    done >"$tools/bases"
+    mv "$tools/bases" "$file"
     say "the bases of this and of later builds are in functions/sandbox/bases"
   fi
   sed 's/^/--build-arg=/' "$file"
