@@ -83,5 +83,6 @@ func node() error {
 	if err != nil {
 		return err
 	}
+	//nolint:gosec // this program itself, with the arguments that it was given
 	return syscall.Exec(self, os.Args, append(os.Environ(), silence+"=20"))
 }

@@ -70,7 +70,7 @@ func (d Doctor) tagged(tag string) Finding {
 		return Finding{}
 	}
 	if want := d.Settings.Sandbox.GoArch(); m[1] != want {
-		return Finding{"image: it is for " + m[1] + ", and sandboxes are for " + want, "push one: ARCH=" + want + " infra/image.sh push; or pass another -c sandboxArchitecture=…"}
+		return Finding{"image: it is for " + m[1] + ", and sandboxes are for " + want, "push one: ARCH=" + want + " infra/image.sh push, with --agents where it had them; or pass another -c sandboxArchitecture=…"}
 	}
 	for _, e := range d.Settings.Registry.All() {
 		if m[2] == "" && (e.Harness == executor.HarnessClaude || e.Harness == executor.HarnessCodex) {

@@ -100,7 +100,7 @@ func failed(what string, err error, fix string, absent ...string) Finding {
 	case slices.Contains(absent, api.ErrorCode()):
 		return Finding{what, fix}
 	}
-	return Finding{what, "it was not seen whether it exists; let these credentials look at it, and ask again"}
+	return Finding{what, "it could not be looked at; let these credentials do so, and ask again"}
 }
 
 func unreachable(err error) bool {

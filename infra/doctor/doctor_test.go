@@ -132,7 +132,7 @@ func TestWhatIsMissingIsNamedWithItsFix(t *testing.T) {
 	}{
 		"expired":         {func(a *account) { a.refuses = "ExpiredToken" }, []string{"have expired", "aws sso login"}},
 		"key of nobody":   {func(a *account) { a.refuses = "InvalidClientTokenId" }, []string{"STS refuses them: InvalidClientTokenId", "give others"}},
-		"no right":        {func(a *account) { a.denies = "GetParameter" }, []string{"AccessDeniedException", "let these credentials look"}},
+		"no right":        {func(a *account) { a.denies = "GetParameter" }, []string{"AccessDeniedException", "let these credentials do so"}},
 		"bootstrap":       {func(a *account) { a.bootstrap = "" }, []string{"ParameterNotFound", "bootstrap aws://123456789012/eu-central-1"}},
 		"old bootstrap":   {func(a *account) { a.bootstrap = "5" }, []string{"version 5 is older"}},
 		"image":           {func(a *account) { a.image = false }, []string{"ImageNotFoundException", "infra/image.sh push"}},
