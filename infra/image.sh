@@ -7,7 +7,8 @@
 #   infra/image.sh lambda                                         → the image in which the SAM CLI runs functions
 #
 # --agents puts Claude Code and Codex into it, from npm; keep such an image to yourself, since Claude Code may not be passed
-# on. Without REPOSITORY it is company-sandbox in your account's ECR, made if it is missing.
+# on. Without REPOSITORY it is company-sandbox in your account's ECR, made if it is missing, in the region of cdk.json or
+# of the AWS CLI.
 #
 # The bases are those of the first build: their digests are kept in functions/sandbox/bases. Commit that file; delete it
 # to take newer ones. MIRROR=public.ecr.aws/docker/library takes them from there. ARCH=arm64 or amd64 chooses the
@@ -19,7 +20,7 @@ source "$(dirname "$0")/tool.sh"
 name=company-sandbox
 suite=bookworm
 
-usage() { sed -n '2,16p' "$0" | cut -c3- >&2; exit 2; }
+usage() { sed -n '2,17p' "$0" | cut -c3- >&2; exit 2; }
 
 # version names what the image is made of: unchanged sources make no new image.
 version() {
@@ -99,11 +100,14 @@ build_containerfile() {
     -f "$root/functions/sandbox/Containerfile" -t "$1" "$root" >&2
 }
 
-# deployed_arch: what cdk.json says of the sandboxes' architecture, else the stacks' default.
+# deployed KEY: what cdk.json says of a setting.
+deployed() { sed -n "s/.*\"$1\" *: *\"\([a-z0-9_-]*\)\".*/\1/p" "$root/cdk.json"; }
+
+# deployed_arch: the sandboxes' architecture, else the stacks' default.
 deployed_arch() {
   local key value
   for key in sandboxArchitecture architecture; do
-    value=$(sed -n "s/.*\"$key\" *: *\"\([a-z0-9_]*\)\".*/\1/p" "$root/cdk.json")
+    value=$(deployed $key)
     case $value in
       arm64) echo arm64 ;;
       x86_64) echo amd64 ;;
@@ -150,7 +154,8 @@ build() {
 signed_in() {
   command -v aws >/dev/null ||
     fail "there is no aws command: install the AWS CLI (https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html), or name a REPOSITORY to push to"
-  region=${AWS_REGION:-${AWS_DEFAULT_REGION:-$(aws configure get region 2>/dev/null || true)}}
+  region=$(deployed region)
+  region=${region:-${AWS_REGION:-${AWS_DEFAULT_REGION:-$(aws configure get region 2>/dev/null || true)}}}
   local why
   why=$(AWS_DEFAULT_REGION=${region:-us-east-1} aws sts get-caller-identity --output text 2>&1 >/dev/null) ||
     fail "AWS does not say whose account this is: $(tail -1 <<<"$why" | sed 's/[. ]*$//'); sign in (aws sso login, aws configure, AWS_PROFILE), or check the network"

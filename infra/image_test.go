@@ -92,6 +92,36 @@ func TestAnImageNeedsThese(t *testing.T) {
 	}
 }
 
+// The whole way with an AWS and an engine that do as they are told: the region of cdk.json goes before the profile's.
+func TestAnImageIsPushed(t *testing.T) {
+	t.Parallel()
+	commands := maps.Clone(stubs)
+	const uri = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/company-sandbox"
+	commands["aws"] = `case "$*" in
+"configure get region") echo eu-central-1 ;;
+"ecr describe-repositories --region eu-west-1 "*) exit 254 ;;
+"ecr create-repository --region eu-west-1 "*) echo ` + uri + ` ;;
+"ecr get-login-password --region eu-west-1") echo secret ;;
+"sts "*) echo 123456789012 ;;
+*) exit 1 ;;
+esac`
+	commands["docker"] = `case "$*" in
+*RepoDigests*) echo ` + uri + "@" + imageDigest + ` ;;
+"image inspect "*) exit 1 ;;
+"buildx imagetools "*) echo '{"digest":"` + imageDigest + `"}' ;;
+"buildx inspect "*) echo "Platforms: linux/amd64, linux/arm64" ;;
+"login --username AWS --password-stdin 123456789012.dkr.ecr.eu-west-1.amazonaws.com") read -r password; [ "$password" = secret ] ;;
+"tag company-sandbox:"*"-arm64-agents ` + uri + `:"*"-arm64-agents") ;;
+"push --quiet ` + uri + `:"*"-arm64-agents") ;;
+"info" | "buildx version" | "buildx build "*" AGENTS=yes "*) ;;
+*) echo "docker $*" >&2; exit 1 ;;
+esac`
+	stdout, stderr, err := image(t, commands, `{"context": {"region": "eu-west-1"}}`, "push", "--agents")
+	if err != nil || stdout != uri+"@"+imageDigest+"\n" {
+		t.Errorf("%v, prints %q and says %q", err, stdout, stderr)
+	}
+}
+
 // A build that fails is the end: nothing is pushed. It is for this machine, a push for the deployment.
 func TestAFailedBuildIsTheEnd(t *testing.T) {
 	t.Parallel()

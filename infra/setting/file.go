@@ -29,7 +29,7 @@ type rights struct {
 
 // roles reads the file of rights and names the first admin's group in it. JSON is YAML in one line.
 func (r *reader) roles(key, root, adminGroup string) string {
-	all := rights{AdminGroup: adminGroup}
+	var all rights
 	path := r.path(key, "", root)
 	if path != "" && r.err == nil {
 		text, err := os.ReadFile(path)
@@ -42,6 +42,10 @@ func (r *reader) roles(key, root, adminGroup string) string {
 			r.fail("roles %q: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
 		}
 	}
+	if all.AdminGroup != "" && all.AdminGroup != adminGroup {
+		r.fail("roles %q has the admin_group %q, and adminGroup is %q; give one of them, as -c adminGroup=%s", path, all.AdminGroup, adminGroup, all.AdminGroup)
+	}
+	all.AdminGroup = adminGroup
 	text, err := json.Marshal(all)
 	if err != nil {
 		r.fail("roles %q: %w", path, err)

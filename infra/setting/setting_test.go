@@ -26,6 +26,7 @@ func deployment(t *testing.T, with map[string]string) (map[string]string, string
 		"elsewhere.yaml": "agents:\n  - {id: rehearsal, harness: fixture, repository: {url: https://git.example.com/octocat/Hello-World}, sandbox: }\n",
 		"broken.yaml":    "agents:\n  - {id: UPPER, harness: fixture}\n",
 		"roles.yaml":     "groups:\n  engineers: [\"tasks:read\"]\n",
+		"chiefs.yaml":    "admin_group: chiefs\n",
 		"typo.yaml":      "grupos: {}\n",
 		"large.yaml":     "disabled: [" + strings.Repeat("somebody-who-left, ", 150) + "]\n",
 	}
@@ -122,6 +123,7 @@ func TestWrongValuesAreOneSentence(t *testing.T) {
 		"no executors":        {map[string]string{"executors": "nowhere.yaml"}, "no file"},
 		"broken executors":    {map[string]string{"executors": "broken.yaml"}, "broken.yaml:2"},
 		"roles with a typo":   {map[string]string{"roles": "typo.yaml"}, "grupos"},
+		"two admin groups":    {map[string]string{"roles": "chiefs.yaml"}, "-c adminGroup=chiefs"},
 		"too many roles":      {map[string]string{"roles": "large.yaml"}, "room for 2048"},
 		"git host over http":  {map[string]string{"gitHosts": "http://git.example.com"}, "gitHosts"},
 		"model provider":      {map[string]string{"modelProvider": "openai"}, "anthropic, bedrock"},
