@@ -214,15 +214,21 @@ func (s *sinks) close() {
 	s.running.Wait()
 }
 
+// kernelRelease is empty where the kernel does not say.
+func kernelRelease() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}
+
 func describeMachine(p Policy) Report {
 	r := Report{Arch: runtime.GOARCH, Yama: -1, Filters: -1, Landlock: landlockVersion(), UID: p.UID, GID: p.GID}
 	if p.UID == 0 {
 		r.UID, r.GID = os.Geteuid(), os.Getegid()
 	}
-	var u unix.Utsname
-	if unix.Uname(&u) == nil {
-		r.Kernel = unix.ByteSliceToString(u.Release[:])
-	}
+	r.Kernel = kernelRelease()
 	if b, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil {
 		if v, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			r.Yama = v

@@ -51,3 +51,13 @@ func TestSelfTest(t *testing.T) {
 		})
 	}
 }
+
+// What old kernels cannot keep is no hole; on later ones nothing may be lost.
+func TestLosable(t *testing.T) {
+	t.Parallel()
+	for release, want := range map[string]int{"5.10.0-32-cloud-amd64": 6, "5.13.19": 6, "5.14.0": 0, "6.1.0-13": 0, "4.19.0": 6, "": 0, "six": 0} {
+		if got := losable(release, 50); got != want {
+			t.Errorf("%q: %d of 50", release, got)
+		}
+	}
+}
