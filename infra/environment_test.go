@@ -24,7 +24,7 @@ var unset = map[string][]string{
 	"api":      {"jwt-hs256-secret", "tick-cron"},
 	"dispatch": {"roles", "secrets-prefix", "tick-cron"}, // it decides nothing by a person's rights
 	"execute":  {"anthropic-base-url", "public-url", "tick-cron"},
-	"sweep":    {"public-url", "secrets-prefix", "tick-cron"},
+	"sweep":    {"public-url", "tick-cron"},
 }
 
 // Each function finds in its environment what it needs to start, and a setting that it reads is one that a deployment can
@@ -93,7 +93,7 @@ func TestFunctionsAreGivenNothingElse(t *testing.T) {
 	t.Parallel()
 	only := map[string][]string{
 		"COMPANY_JWT_ISSUER": {"api"}, "COMPANY_JWT_AUDIENCE": {"api"}, "COMPANY_ROLES": {"api", "execute", "sweep"}, "COMPANY_GROUPS_CLAIM": {"api"},
-		"COMPANY_SECRETS_PREFIX": {"api", "execute"}, "COMPANY_PUBLIC_URL": {"api", "dispatch"},
+		"COMPANY_SECRETS_PREFIX": {"api", "execute", "sweep"}, "COMPANY_PUBLIC_URL": {"api", "dispatch"},
 		"COMPANY_CLUSTER": {"dispatch"}, "COMPANY_TASK_DEFINITION": {"dispatch"}, "COMPANY_SUBNETS": {"dispatch"},
 		"COMPANY_SECURITY_GROUPS": {"dispatch"}, "COMPANY_CAPACITY_PROVIDER": {"dispatch"}, "COMPANY_ASSIGN_PUBLIC_IP": {"dispatch"},
 		"COMPANY_MODEL_PROVIDER": {"execute"}, "COMPANY_SUMMARY_TOPICS": {"execute"},

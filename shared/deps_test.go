@@ -37,6 +37,8 @@ var layers = []struct {
 	{"functions/sandbox", []string{"shared/app", "shared/api", "shared/store"}, "the sandbox has no way to the store"},
 	{"shared/wire", []string{"shared/app", "shared/api", "shared/store"}, "the contract is below the server"},
 	{"shared/source", []string{"shared/store", "shared/app", "shared/api", "shared/wire"}, "reading a Source needs the Source alone"},
+	{"functions/api", []string{"shared/source", "shared/notify", "shared/agent/broker"}, "what a function links it loads at each cold start"},
+	{"functions/dispatch", []string{"shared/source", "shared/notify"}, "what a function links it loads at each cold start"},
 	{"shared/netlock", []string{"shared/task", "shared/app", "shared/wire", "shared/agent"}, "the lock stands on its own"},
 }
 

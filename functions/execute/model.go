@@ -7,6 +7,7 @@ import (
 	"companyos/shared/app"
 	"companyos/shared/cloud"
 	"companyos/shared/cloud/bedrock"
+	"companyos/shared/cloud/outside"
 	"companyos/shared/config"
 	"companyos/shared/model"
 	"companyos/shared/notify/sns"
@@ -23,9 +24,13 @@ func newWorker(c config.Execute) worker.Worker {
 }
 
 // topics are the channel of the operator's topics, none without any.
-func topics(c config.Execute) map[string]app.Channel {
-	if len(c.SummaryTopics) == 0 {
-		return nil
+// channels are where summaries go: webhooks, and the topics that the deployment names.
+func channels(c config.Execute) func(cloud.SecretReader) map[string]app.Channel {
+	return func(secrets cloud.SecretReader) map[string]app.Channel {
+		all := outside.Webhooks(secrets)
+		if len(c.SummaryTopics) > 0 {
+			all["sns"] = &sns.Topics{Client: awssns.NewFromConfig(cloud.Config()), ARNs: c.SummaryTopics}
+		}
+		return all
 	}
-	return map[string]app.Channel{"sns": &sns.Topics{Client: awssns.NewFromConfig(cloud.Config()), ARNs: c.SummaryTopics}}
 }

@@ -15,6 +15,7 @@ import (
 	"companyos/functions/sweep/checks"
 	"companyos/shared/app"
 	"companyos/shared/cloud"
+	"companyos/shared/cloud/outside"
 	"companyos/shared/config"
 	"companyos/shared/routine"
 )
@@ -29,7 +30,7 @@ func main() {
 	}
 	open := cloud.Once(func(ctx context.Context) (*app.Company, error) {
 		log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
-		company, err := cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Checks: checks.Registered(), Log: log})
+		company, err := cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Checks: checks.Registered(), Sources: outside.Sources, Log: log})
 		if err == nil {
 			company.Retention = routine.Retention{HistoryDays: c.AutomationHistoryRetention, ArtifactDays: c.RetentionDays}
 		}

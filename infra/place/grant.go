@@ -19,15 +19,25 @@ func (q *Queue) Sends(variable string, functions ...*Function) {
 
 // ReadSecrets lets a function read every secret under the prefix.
 func ReadSecrets(prefix string, functions ...*Function) {
-	secrets := awscdk.Fn_Join(jsii.String(""), &[]*string{
-		jsii.String("arn:"), awscdk.Aws_PARTITION(), jsii.String(":secretsmanager:"), awscdk.Aws_REGION(), jsii.String(":"),
-		awscdk.Aws_ACCOUNT_ID(), jsii.String(":secret:" + prefix + "/*"),
-	})
 	for _, fn := range functions {
-		fn.Allow(awsiam.PolicyStatementProps{Actions: jsii.Strings("secretsmanager:GetSecretValue"), Resources: &[]*string{secrets}})
+		allowSecrets(fn, prefix+"/*")
 		wildcard(fn.Role, `^Resource::arn:.*:secret:.*\/\*$`, "Executors name their secrets, which an operator adds without a deployment; nothing else lies under the prefix.")
 		fn.Set(map[string]*string{"COMPANY_SECRETS_PREFIX": jsii.String(prefix)})
 	}
+}
+
+// ReadSecret lets a function read one secret under the prefix. Secrets Manager adds six characters to a secret's name.
+func ReadSecret(prefix, name string, fn *Function) {
+	allowSecrets(fn, prefix+"/"+name+"-??????")
+	fn.Set(map[string]*string{"COMPANY_SECRETS_PREFIX": jsii.String(prefix)})
+}
+
+func allowSecrets(fn *Function, names string) {
+	secrets := awscdk.Fn_Join(jsii.String(""), &[]*string{
+		jsii.String("arn:"), awscdk.Aws_PARTITION(), jsii.String(":secretsmanager:"), awscdk.Aws_REGION(), jsii.String(":"),
+		awscdk.Aws_ACCOUNT_ID(), jsii.String(":secret:" + names),
+	})
+	fn.Allow(awsiam.PolicyStatementProps{Actions: jsii.Strings("secretsmanager:GetSecretValue"), Resources: &[]*string{secrets}})
 }
 
 // CallsBedrock lets a function ask Anthropic's models of Bedrock, itself or by an inference profile of the account.

@@ -10,6 +10,7 @@ import (
 	"companyos/infra/place"
 	"companyos/infra/setting"
 	"companyos/shared/config"
+	"companyos/shared/executor"
 )
 
 // Timeouts of the functions whose code does not count with them.
@@ -114,6 +115,8 @@ func (f parts) connect(s setting.Settings, rows *place.Database, attempts, work 
 	artifacts.Opens(f.sweep, "s3:GetObject", "s3:PutObject", "s3:DeleteObject")
 	// api hands a sandbox its secrets after the claim; execute calls models for plain agents.
 	place.ReadSecrets(s.SecretsPrefix, f.api, f.execute)
+	// sweep looks again at what a proposal was made from, which may be a private repository.
+	place.ReadSecret(s.SecretsPrefix, executor.SecretGitHubToken, f.sweep)
 	if s.ModelProvider == setting.ModelsOfBedrock {
 		place.CallsBedrock(f.execute)
 	}

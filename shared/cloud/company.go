@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,7 +18,6 @@ import (
 	"companyos/shared/company"
 	"companyos/shared/config"
 	"companyos/shared/executor"
-	"companyos/shared/notify"
 	"companyos/shared/queue/sqs"
 	"companyos/shared/sandbox"
 	"companyos/shared/store"
@@ -28,11 +26,15 @@ import (
 
 // Parts are what one function has beside what all have.
 type Parts struct {
-	Sandboxes sandbox.Sandboxes      // dispatch alone
-	Steps     []string               // registered workflow steps, nil where none run
-	Checks    map[string]app.Check   // registered acceptance checks, where any is named or run
-	Channels  map[string]app.Channel // where summaries go beside webhooks
-	Log       *slog.Logger
+	Sandboxes sandbox.Sandboxes    // dispatch alone
+	Steps     []string             // registered workflow steps, nil where none run
+	Checks    map[string]app.Check // registered acceptance checks, where any is named or run
+
+	// What lies outside: how Sources are read and where summaries go. Package outside has both; nil where a function does neither.
+	Sources  func(hosts []string, secrets SecretReader) func(context.Context, company.Source) ([]company.Document, error)
+	Channels func(secrets SecretReader) map[string]app.Channel
+
+	Log *slog.Logger
 }
 
 // largestBlob is the largest artifact that a function reads or writes itself; it has 512 MiB of memory.
@@ -61,21 +63,22 @@ func Open(ctx context.Context, a aws.Config, c config.Company, p Parts) (*app.Co
 			return nil, err
 		}
 	}
+	var readSource func(context.Context, company.Source) ([]company.Document, error)
+	if p.Sources != nil {
+		readSource = p.Sources(hosts, secrets)
+	}
+	var channels map[string]app.Channel
+	if p.Channels != nil {
+		channels = p.Channels(secrets)
+	}
 	artifacts := blobs3.New(objects, c.ArtifactsBucket, largestBlob)
 	return app.New(app.Config{
 		DB: db, Blobs: artifacts, Deleter: artifacts, Rights: roles.Rights, Sandboxes: p.Sandboxes, Executors: executors, Log: p.Log,
 		Attempts: sqs.New(queues, c.AttemptsQueueURL), Work: sqs.New(queues, c.WorkQueueURL), Clock: time.Now,
 		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, DispatchTimeout: config.DispatchTimeout, ExecuteTimeout: config.ExecuteTimeout,
 		PublicURL: c.PublicURL, GitHosts: hosts, Secrets: secrets,
-		TickCron: c.TickCron, ReadSource: sourceReader(hosts, secrets), Checks: p.Checks, Channels: channels(secrets, p.Channels),
+		TickCron: c.TickCron, ReadSource: readSource, Checks: p.Checks, Channels: channels,
 	}), nil
-}
-
-// channels are the webhooks, which need nothing but secrets, and what a function adds.
-func channels(secrets func(ctx context.Context, names []string) (map[string]string, error), more map[string]app.Channel) map[string]app.Channel {
-	all := notify.Channels(secrets)
-	maps.Copy(all, more)
-	return all
 }
 
 // Available are the harnesses that this build runs.

@@ -18,8 +18,11 @@ import (
 // secretsAtOnce is how many secrets are read at the same time.
 const secretsAtOnce = 8
 
+// SecretReader reads the values of secrets by their names.
+type SecretReader = func(ctx context.Context, names []string) (map[string]string, error)
+
 // Secrets reads the values that an executor lists: each is the secret <prefix>/NAME.
-func Secrets(a aws.Config, prefix string) func(ctx context.Context, names []string) (map[string]string, error) {
+func Secrets(a aws.Config, prefix string) SecretReader {
 	client := secretsmanager.NewFromConfig(a)
 	return func(ctx context.Context, names []string) (map[string]string, error) {
 		values := make(map[string]string, len(names))

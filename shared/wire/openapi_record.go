@@ -10,35 +10,40 @@ import (
 	"companyos/shared/task"
 )
 
-// schemaNames are the contract's names of records; others go by the name of their type.
-var schemaNames = map[reflect.Type]string{
-	reflect.TypeFor[Product]():       "ProductResponse",
-	reflect.TypeFor[Project]():       "ProjectResponse",
-	reflect.TypeFor[SourceRecord]():  "SourceResponse",
-	reflect.TypeFor[Task]():          "TaskResponse",
-	reflect.TypeFor[RoutineRecord](): "RoutineResponse",
-	reflect.TypeFor[ScheduleRun]():   "ScheduleRunResponse",
-	reflect.TypeFor[WikiPage]():      "WikiPageResponse",
-	reflect.TypeFor[WikiRead]():      "WikiReadResponse",
-	reflect.TypeFor[Decision]():      "DecisionResponse",
-	reflect.TypeFor[Run]():           "RunResponse",
-	reflect.TypeFor[Attention]():     "AttentionResponse",
-	reflect.TypeFor[Started]():       "TaskRunResponse",
-	reflect.TypeFor[Meta]():          "PaginationInfo",
+// schemaNames are the contract's names of records; others go by the name of their type. These are functions since a program
+// that only serves should not make what only the generator needs.
+func schemaNames() map[reflect.Type]string {
+	return map[reflect.Type]string{
+		reflect.TypeFor[Product]():       "ProductResponse",
+		reflect.TypeFor[Project]():       "ProjectResponse",
+		reflect.TypeFor[SourceRecord]():  "SourceResponse",
+		reflect.TypeFor[Task]():          "TaskResponse",
+		reflect.TypeFor[RoutineRecord](): "RoutineResponse",
+		reflect.TypeFor[ScheduleRun]():   "ScheduleRunResponse",
+		reflect.TypeFor[WikiPage]():      "WikiPageResponse",
+		reflect.TypeFor[WikiRead]():      "WikiReadResponse",
+		reflect.TypeFor[Decision]():      "DecisionResponse",
+		reflect.TypeFor[Run]():           "RunResponse",
+		reflect.TypeFor[Attention]():     "AttentionResponse",
+		reflect.TypeFor[Started]():       "TaskRunResponse",
+		reflect.TypeFor[Meta]():          "PaginationInfo",
+	}
 }
 
 // literals are the closed lists of typed strings.
-var literals = map[reflect.Type][]string{
-	reflect.TypeFor[task.Status]():           names(task.Statuses()),
-	reflect.TypeFor[company.ProjectStatus](): names(company.ProjectStatuses()),
-	reflect.TypeFor[task.EndKind]():          names(task.EndKinds()),
-	reflect.TypeFor[task.ResultStatus]():     names([]task.ResultStatus{task.ResultCompleted, task.ResultError, task.ResultCancelled}),
-	reflect.TypeFor[task.ExecutorKind]():     executorKinds(),
+func literals() map[reflect.Type][]string {
+	return map[reflect.Type][]string{
+		reflect.TypeFor[task.Status]():           names(task.Statuses()),
+		reflect.TypeFor[company.ProjectStatus](): names(company.ProjectStatuses()),
+		reflect.TypeFor[task.EndKind]():          names(task.EndKinds()),
+		reflect.TypeFor[task.ResultStatus]():     names([]task.ResultStatus{task.ResultCompleted, task.ResultError, task.ResultCancelled}),
+		reflect.TypeFor[task.ExecutorKind]():     executorKinds(),
+	}
 }
 
 // record adds the schema of a record and returns a reference to it, or the schema of a simple type.
 func (g *generator) record(t reflect.Type) node {
-	if values, ok := literals[t]; ok {
+	if values, ok := literals()[t]; ok {
 		return node{"type": "string", "enum": values}
 	}
 	if t == reflect.TypeFor[json.RawMessage]() {
@@ -108,7 +113,7 @@ func (g *generator) properties(t reflect.Type, properties node, required *[]stri
 }
 
 func schemaName(t reflect.Type) string {
-	if name, ok := schemaNames[t]; ok {
+	if name, ok := schemaNames()[t]; ok {
 		return name
 	}
 	if data, ok := t.FieldByName("Data"); ok && strings.HasPrefix(t.Name(), "Page[") {
