@@ -7,9 +7,9 @@ import (
 	"companyos/shared/app"
 	"companyos/shared/cloud"
 	"companyos/shared/cloud/bedrock"
-	"companyos/shared/cloud/outside"
 	"companyos/shared/config"
 	"companyos/shared/model"
+	"companyos/shared/notify"
 	"companyos/shared/notify/sns"
 	"companyos/shared/worker"
 )
@@ -23,11 +23,10 @@ func newWorker(c config.Execute) worker.Worker {
 	return w
 }
 
-// topics are the channel of the operator's topics, none without any.
 // channels are where summaries go: webhooks, and the topics that the deployment names.
 func channels(c config.Execute) func(cloud.SecretReader) map[string]app.Channel {
 	return func(secrets cloud.SecretReader) map[string]app.Channel {
-		all := outside.Webhooks(secrets)
+		all := notify.Channels(secrets)
 		if len(c.SummaryTopics) > 0 {
 			all["sns"] = &sns.Topics{Client: awssns.NewFromConfig(cloud.Config()), ARNs: c.SummaryTopics}
 		}

@@ -70,11 +70,7 @@ func (c *Company) Claim(ctx context.Context, token, instance string) (Claimed, e
 	if refused != nil {
 		return Claimed{}, refused
 	}
-	claimed, err := c.claimed(ctx, &run, session)
-	if missing, ok := errors.AsType[*executor.RuleError](err); ok {
-		return Claimed{}, c.unready(ctx, run.ID, missing)
-	}
-	return claimed, err
+	return c.claimed(ctx, &run, session)
 }
 
 // unready ends a run whose executor has not what only its operator can give, and fences whoever claimed it.
@@ -124,7 +120,7 @@ func (c *Company) claimed(ctx context.Context, r *task.Run, session string) (out
 	}}
 	out.Secrets, err = c.Secrets(ctx, ex.Sandbox.Secrets)
 	if missing, ok := errors.AsType[*executor.RuleError](err); ok {
-		return out, missing
+		return Claimed{}, c.unready(ctx, r.ID, missing)
 	}
 	if err != nil {
 		return out, task.Unavailable("secrets_unavailable", "The secrets of the executor could not be read", err)

@@ -3,6 +3,10 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"companyos/shared/executor"
 	"companyos/shared/task"
@@ -43,10 +47,12 @@ func (c *Company) ListExecutors(ctx context.Context, productID string) (Executor
 	out := ExecutorList{Stale: c.ReloadExecutors(ctx) != nil}
 	registry := c.Executors.Registry()
 	out.Revision = registry.Revision()
-	for _, ex := range registry.All() {
+	all := registry.All()
+	missing := c.missingSecrets(ctx, all)
+	for _, ex := range all {
 		problem := usable(registry, ex)
-		if problem == nil && ex.Sandboxed() {
-			problem = c.equipped(ctx, ex)
+		for i := 0; problem == nil && ex.Sandboxed() && i < len(ex.Sandbox.Secrets); i++ {
+			problem = missing[ex.Sandbox.Secrets[i]]
 		}
 		if problem == nil && ex.Sandboxed() && (productID != "" || ex.Repository == nil) {
 			_, problem = executor.MatchSource(ex, sources)
@@ -71,19 +77,41 @@ func usable(registry *executor.Registry, ex executor.Executor) error {
 	return executor.CheckDatabase(ex, false, "")
 }
 
-// equipped says which secret of an executor does not exist. What cannot be read now is no reason: it may be when it is needed.
-func (c *Company) equipped(ctx context.Context, ex executor.Executor) error {
-	if c.Secrets == nil || ex.Sandbox == nil || len(ex.Sandbox.Secrets) == 0 {
-		return nil
+// secretsAtOnce is how many secrets are looked for at the same time.
+const secretsAtOnce = 8
+
+// missingSecrets are those of the sandboxed executors that do not exist, each looked for once. One that cannot be read now is
+// not among them: it may be there when it is needed.
+func (c *Company) missingSecrets(ctx context.Context, all []executor.Executor) map[string]error {
+	var names []string
+	for _, ex := range all {
+		if ex.Sandboxed() {
+			names = append(names, ex.Sandbox.Secrets...)
+		}
 	}
-	_, err := c.Secrets(ctx, ex.Sandbox.Secrets)
-	if missing, ok := errors.AsType[*executor.RuleError](err); ok {
+	slices.Sort(names)
+	missing := map[string]error{}
+	if c.Secrets == nil {
 		return missing
 	}
-	if err != nil {
-		c.Log.WarnContext(ctx, "the secrets of an executor cannot be read now", "executor_id", ex.ID, "error", err)
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(secretsAtOnce)
+	for _, name := range slices.Compact(names) {
+		group.Go(func() error {
+			_, err := c.Secrets(ctx, []string{name})
+			if rule, ok := errors.AsType[*executor.RuleError](err); ok {
+				mu.Lock()
+				defer mu.Unlock()
+				missing[name] = rule
+			} else if err != nil {
+				c.Log.WarnContext(ctx, "a secret cannot be read now", "secret", name, "error", err)
+			}
+			return nil
+		})
 	}
-	return nil
+	_ = group.Wait() // nothing of it fails
+	return missing
 }
 
 // ReloadExecutors reads the executors again, where they come from a file that may have changed. Content that breaks a

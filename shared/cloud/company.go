@@ -30,7 +30,7 @@ type Parts struct {
 	Steps     []string             // registered workflow steps, nil where none run
 	Checks    map[string]app.Check // registered acceptance checks, where any is named or run
 
-	// What lies outside: how Sources are read and where summaries go. Package outside has both; nil where a function does neither.
+	// How Sources are read, source.Remote, and where summaries go. A function that does neither has nil and does not link it.
 	Sources  func(hosts []string, secrets SecretReader) func(context.Context, company.Source) ([]company.Document, error)
 	Channels func(secrets SecretReader) map[string]app.Channel
 

@@ -5,7 +5,6 @@ import (
 
 	"companyos/shared/app"
 	"companyos/shared/company"
-	"companyos/shared/executor"
 	"companyos/shared/notify"
 	"companyos/shared/source"
 )
@@ -23,9 +22,6 @@ func (c *Company) sourceReader() func(context.Context, company.Source) ([]compan
 	if c.cfg.Automation.ReadSource != nil {
 		return c.cfg.Automation.ReadSource
 	}
-	reader := &source.Reader{Root: c.cfg.Sources, GitHosts: c.cfg.GitHosts, Token: func(ctx context.Context) (string, error) {
-		values, err := c.secrets(ctx, []string{executor.SecretGitHubToken})
-		return values[executor.SecretGitHubToken], err
-	}}
+	reader := &source.Reader{Root: c.cfg.Sources, GitHosts: c.cfg.GitHosts, Token: source.GitHubToken(c.secrets)}
 	return reader.Read
 }

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"companyos/shared/company"
+	"companyos/shared/executor"
 	"companyos/shared/task"
 )
 
@@ -34,6 +35,22 @@ type Reader struct {
 	Resolve      func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial         func(ctx context.Context, network, address string) (net.Conn, error)
 	Certificates *x509.CertPool
+}
+
+// Secrets reads the values of secrets by their names.
+type Secrets = func(ctx context.Context, names []string) (map[string]string, error)
+
+// GitHubToken is the Token of a process whose secrets hold it.
+func GitHubToken(secrets Secrets) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		values, err := secrets(ctx, []string{executor.SecretGitHubToken})
+		return values[executor.SecretGitHubToken], err
+	}
+}
+
+// Remote reads websites and remote git repositories, for a process that has no folder of local Sources.
+func Remote(hosts []string, secrets Secrets) func(context.Context, company.Source) ([]company.Document, error) {
+	return (&Reader{GitHosts: hosts, Token: GitHubToken(secrets)}).Read
 }
 
 // Limits bounds a reading. Zero fields have the default.

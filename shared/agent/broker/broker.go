@@ -101,6 +101,9 @@ func Start(ctx context.Context, c Config) (*Broker, error) {
 	if b.Now == nil {
 		b.Now = time.Now
 	}
+	if b.Public.Dial == nil {
+		b.Public.Dial = (&net.Dialer{Timeout: 15 * time.Second}).DialContext
+	}
 	for _, host := range c.Egress {
 		if !strings.Contains(host, ":") {
 			host += ":443"

@@ -83,10 +83,15 @@ func (b *Broker) dial(ctx context.Context, target string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	conn, err := b.Public.DialContext(ctx, "tcp", target)
-	if err != nil && !errors.Is(err, publicnet.ErrPrivate) && !errors.Is(err, publicnet.ErrNoAddress) {
-		return nil, errors.New("it does not answer")
+	switch {
+	case err == nil:
+		return conn, nil
+	case errors.Is(err, publicnet.ErrPrivate):
+		return nil, publicnet.ErrPrivate
+	case errors.Is(err, publicnet.ErrNoAddress), errors.As(err, new(*net.DNSError)):
+		return nil, publicnet.ErrNoAddress
 	}
-	return conn, err
+	return nil, errors.New("it does not answer")
 }
 
 // greet reads the TLS greeting and compares the name in it. It returns what was read, to be passed on.
