@@ -202,6 +202,7 @@ lambda() {
 # sbom IMAGE: Debian's packages, the supervisor's Go modules and the agents' npm packages.
 sbom() {
   local version=v1.57.1
+  docker image inspect "$1" >/dev/null 2>&1 || fail "this machine's engine has no image $1: docker images lists those that it has"
   if [ ! -x "$tools/syft-$version" ]; then
     say "building syft $version (once, some minutes)"
     GOBIN=$tools/syft.part go install "github.com/anchore/syft/cmd/syft@$version" >&2
