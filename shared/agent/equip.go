@@ -112,7 +112,9 @@ func (s *supervisor) askVersion(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || s.cli.version == "":
+	case errors.Is(err, fs.ErrPermission):
+		return failuref(task.EndHarnessMissing, err, "The agent's user may not run %s: a folder above it, or the program, is closed to others.", s.cli.path)
+	case errors.Is(err, fs.ErrNotExist) || s.cli.version == "":
 		return failuref(task.EndHarnessMissing, err, "The program %q of this sandbox does not run.", p.Program)
 	case s.cli.version != p.Tested:
 		s.warn(warning{text: "This sandbox has version " + cut(strings.ToValidUTF8(s.cli.version, ""), 40) + " of " + p.Program + "; this release was tested with " + p.Tested + "."})
