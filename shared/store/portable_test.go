@@ -119,8 +119,9 @@ func renderedLists() map[string]bool {
 	return out
 }
 
-func TestMigrationsAreOneStatementEach(t *testing.T) {
-	t.Parallel()
+// eachMigration reads every migration; body is it without comments.
+func eachMigration(t *testing.T, check func(name, text, body string)) {
+	t.Helper()
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
@@ -130,14 +131,20 @@ func TestMigrationsAreOneStatementEach(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := comment.ReplaceAllString(string(b), "")
+		check(name, string(b), comment.ReplaceAllString(string(b), ""))
+	}
+}
+
+func TestMigrationsAreOneStatementEach(t *testing.T) {
+	t.Parallel()
+	eachMigration(t, func(name, text, body string) {
 		if n := strings.Count(body, ";"); n != 1 {
 			t.Errorf("%s: %d statements", name, n)
 		}
-		if !strings.Contains(string(b), "-- +goose NO TRANSACTION") {
+		if !strings.Contains(text, "-- +goose NO TRANSACTION") {
 			t.Errorf("%s: runs in a transaction", name)
 		}
-	}
+	})
 }
 
 // takesAway is what the release before could not work without. An index is not among it.
@@ -147,19 +154,11 @@ var takesAway = regexp.MustCompile(`(?i)\b(DROP\s+(TABLE|COLUMN|CONSTRAINT)|RENA
 // before work on it.
 func TestMigrationsOnlyAdd(t *testing.T) {
 	t.Parallel()
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil || len(names) == 0 {
-		t.Fatal(names, err)
-	}
-	for _, name := range names {
-		b, err := migrations.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m := takesAway.FindString(comment.ReplaceAllString(string(b), "")); m != "" {
+	eachMigration(t, func(name, _, body string) {
+		if m := takesAway.FindString(body); m != "" {
 			t.Errorf("%s: %q takes away what the release before needs", name, m)
 		}
-	}
+	})
 	for _, sql := range []string{"ALTER TABLE a DROP COLUMN b", "DROP TABLE a", "ALTER TABLE a RENAME TO b", "ALTER TABLE a ALTER COLUMN b TYPE text"} {
 		if !takesAway.MatchString(sql) {
 			t.Errorf("the lint lets %q pass", sql)
