@@ -51,6 +51,7 @@ func RunCLI(args []string, stdout, stderr io.Writer) int {
 	c := Command(ctx, opt.policy, opt.argv...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, stdout, stderr
 	c.Events = seen.add
+	attend := catchSignals()
 	if err := c.Start(); err != nil {
 		explainStart(stderr, err)
 		return exitRefuse

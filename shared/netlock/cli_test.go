@@ -4,10 +4,12 @@ package netlock
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,30 +81,35 @@ func TestCLI(t *testing.T) {
 	}
 }
 
+// A signal that ends a program goes to the command, as soon as that runs.
 func TestCLIPassesSignalsOn(t *testing.T) {
 	t.Parallel()
 	allowed, _ := broker(t)
-	c := cli(t, asUser("-allow", allowed.String(), "--", "sh", "-c", `trap "echo got it; exit 5" TERM; echo up; while :; do sleep 0.1; done`)...)
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	script := `trap "echo got it; exit 5" TERM; echo up; i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done; echo "no signal"`
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			c := cli(t, asUser("-allow", allowed.String(), "--", "sh", "-c", script)...)
+			out, err := c.StdoutPipe()
+			if err == nil {
+				err = c.Start()
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.ReadFull(out, make([]byte, len("up\n"))) // what follows tells if it is not there
+			if err := c.Process.Signal(unix.SIGTERM); err != nil {
+				t.Error(err)
+			}
+			rest, err := io.ReadAll(out)
+			_ = c.Wait()
+			if string(rest) != "got it\n" || c.ProcessState.ExitCode() != 5 {
+				t.Errorf("%q %v %v", rest, err, c.ProcessState)
+			}
+		})
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, 3)
-	if _, err := out.Read(b); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Process.Signal(unix.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	rest := make([]byte, 100)
-	n, err := out.Read(rest)
-	_ = c.Wait()
-	if string(rest[:n]) != "got it\n" || c.ProcessState.ExitCode() != 5 {
-		t.Errorf("%q %v %v", rest[:n], err, c.ProcessState)
-	}
+	all.Wait()
 }
 
 // What the command leaves behind is taken away, and the supervisor stays small.

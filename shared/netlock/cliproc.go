@@ -11,24 +11,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attend looks after the processes of RunCLI until release is called: signals
-// that end a program go to the command (a terminal sends its own), and dead
-// children that the command left to us are taken away.
-func attend(c *Cmd) (release func()) {
-	ch := make(chan os.Signal, 16)
-	signal.Notify(ch, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGCHLD)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for s := range ch {
-			if s == unix.SIGCHLD {
-				reapOrphans(c.Process.Pid)
-				continue
+// catchSignals catches signals from now on, so that one that comes while the
+// command starts cannot end us and leave the command alone. attend then looks
+// after the processes of RunCLI until release is called: signals that end a
+// program go to the command (a terminal sends its own), and dead children that
+// the command left to us are taken away.
+func catchSignals() (attend func(*Cmd) (release func())) {
+	ends, children := make(chan os.Signal, 16), make(chan os.Signal, 1) // apart: many children crowd out no signal
+	signal.Notify(ends, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT)
+	signal.Notify(children, unix.SIGCHLD)
+	return func(c *Cmd) func() {
+		quit, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				select {
+				case s := <-ends:
+					_ = c.Signal(s) // the command may just have ended
+				case <-children:
+					reapOrphans(c.Process.Pid)
+				case <-quit:
+					return
+				}
 			}
-			_ = c.Signal(s) // the command may just have ended
+		}()
+		return func() {
+			signal.Stop(ends)
+			signal.Stop(children)
+			close(quit)
+			<-done
 		}
-	}()
-	return func() { signal.Stop(ch); close(ch); <-done }
+	}
 }
 
 // adoptOrphans makes what the command leaves behind children of this process:

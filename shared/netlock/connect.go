@@ -181,9 +181,9 @@ func connectBounded(s int, sa unix.Sockaddr) unix.Errno {
 	if err != nil {
 		return errnoOf(err)
 	}
-	patience := 20 * time.Millisecond
+	patience, late := 20*time.Millisecond, unix.EINPROGRESS
 	if flags&unix.O_NONBLOCK == 0 {
-		patience = maxConnect
+		patience, late = maxConnect, unix.ETIMEDOUT
 		old, err := unix.GetsockoptTimeval(s, unix.SOL_SOCKET, unix.SO_SNDTIMEO)
 		if err != nil {
 			return errnoOf(err)
@@ -194,17 +194,15 @@ func connectBounded(s int, sa unix.Sockaddr) unix.Errno {
 		}
 		defer unix.SetsockoptTimeval(s, unix.SOL_SOCKET, unix.SO_SNDTIMEO, old)
 	}
+	end := time.Now().Add(patience)
 	e := errnoOf(unix.Connect(s, sa))
-	if e != unix.EINPROGRESS && e != unix.EALREADY && e != unix.EINTR {
+	if e != unix.EINPROGRESS && e != unix.EALREADY && e != unix.EINTR { // EINTR: a signal of our own runtime
 		return e
 	}
-	if e == unix.EINPROGRESS && flags&unix.O_NONBLOCK == 0 {
-		return unix.ETIMEDOUT
-	}
-	for end := time.Now().Add(patience); ; {
+	for {
 		left := time.Until(end)
 		if left <= 0 {
-			return unix.EINPROGRESS
+			return late
 		}
 		got, err := unix.Poll([]unix.PollFd{{Fd: int32(s), Events: unix.POLLOUT}}, int(left.Milliseconds())+1)
 		if err == nil && got > 0 {

@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -153,14 +155,14 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// A server that does not accept holds the command up, not the lock.
-func TestFullBacklog(t *testing.T) {
-	t.Parallel()
+// fullBacklog is a server that accepts nobody, and has no place for more to wait.
+func fullBacklog(t *testing.T) netip.AddrPort {
+	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(fd)
+	t.Cleanup(func() { unix.Close(fd) })
 	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(err)
 	}
@@ -171,14 +173,53 @@ func TestFullBacklog(t *testing.T) {
 	for range 4 {
 		c, err := net.DialTimeout("tcp4", full.String(), 100*time.Millisecond)
 		if err == nil {
-			defer c.Close()
+			t.Cleanup(func() { c.Close() })
 		}
 	}
+	return full
+}
+
+// A server that does not accept holds the command up, not the lock.
+func TestFullBacklog(t *testing.T) {
+	t.Parallel()
+	full := fullBacklog(t)
 	p := testPolicy(t, full)
 	begin := time.Now()
 	out, err := roleCommand(t, p, "dial", full.String()).Output()
 	if took := time.Since(begin); err != nil || string(out) != "ETIMEDOUT\n" || took > 4*maxConnect {
 		t.Errorf("%q %v after %v", out, err, took)
+	}
+}
+
+// A signal of our own runtime does not change what the command is told.
+func TestConnectUnderSignals(t *testing.T) {
+	t.Parallel()
+	full := fullBacklog(t)
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(s)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	me, quit := unix.Gettid(), make(chan struct{})
+	var signals sync.WaitGroup
+	signals.Go(func() {
+		for tick := time.Tick(50 * time.Millisecond); ; {
+			select {
+			case <-tick:
+				_ = unix.Tgkill(os.Getpid(), me, unix.SIGURG)
+			case <-quit:
+				return
+			}
+		}
+	})
+	begin := time.Now()
+	e := connectBounded(s, sockaddr(unix.AF_INET, full))
+	close(quit)
+	signals.Wait()
+	if took := time.Since(begin); e != unix.ETIMEDOUT || took > 4*maxConnect {
+		t.Errorf("%v after %v", e, took)
 	}
 }
 

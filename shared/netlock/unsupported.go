@@ -21,7 +21,7 @@ func leadsGroup(a *syscall.SysProcAttr) bool {
 	return a != nil && (a.Setsid || a.Setpgid && a.Pgid == 0)
 }
 
-func attend(*Cmd) func() { return func() {} }
+func catchSignals() func(*Cmd) func() { return func(*Cmd) func() { return func() {} } }
 
 func adoptOrphans() {}
 
