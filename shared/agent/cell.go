@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,11 +32,12 @@ type program struct {
 	*exec.Cmd
 	locked *netlock.Cmd // nil without a lock
 	own    *children
+	ended  chan struct{} // closed when it was waited for
 }
 
 // command prepares a command. It leads a process group, and ends with the supervisor.
 func (c *cell) command(ctx context.Context, args []string) *program {
-	p := &program{own: c.own}
+	p := &program{own: c.own, ended: make(chan struct{})}
 	if c.policy == nil {
 		p.Cmd = exec.CommandContext(ctx, args[0], args[1:]...)
 		p.SysProcAttr = attributes(c.user)
@@ -48,22 +50,37 @@ func (c *cell) command(ctx context.Context, args []string) *program {
 	return p
 }
 
-// Start starts the command.
+// Start starts the command, from a thread that stays until the command has ended: the kernel ends a command with the
+// thread that started it (see attributes), and threads do end here, those of every lock.
 func (p *program) Start() error {
-	return p.own.start(func() (int, error) {
-		start := p.Cmd.Start
-		if p.locked != nil {
-			start = p.locked.Start
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.own.start(p.start)
+		started <- err
+		if err == nil {
+			<-p.ended
 		}
-		if err := start(); err != nil {
-			return 0, err
-		}
-		return p.Process.Pid, nil
-	})
+	}()
+	return <-started
+}
+
+func (p *program) start() (pid int, err error) {
+	if p.locked != nil {
+		err = p.locked.Start()
+	} else {
+		err = p.Cmd.Start()
+	}
+	if err != nil {
+		return 0, err
+	}
+	return p.Process.Pid, nil
 }
 
 // Wait waits for the command's end.
 func (p *program) Wait() error {
+	defer close(p.ended)
 	defer p.own.ended(p.Process.Pid)
 	if p.locked != nil {
 		return p.locked.Wait()

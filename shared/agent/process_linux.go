@@ -8,7 +8,7 @@ import (
 )
 
 // attributes gives a child a process group of its own and the user, and ends it with the supervisor: the kernel kills
-// it when the supervisor dies, whatever killed that.
+// it when the supervisor dies, whatever killed that, or when the thread that started it ends (see program.Start).
 func attributes(user *User) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if user != nil {

@@ -14,7 +14,9 @@ import (
 // no other), of SysProcAttr only sessions, process groups, terminals and
 // Pdeathsig may be set, and standard descriptors that are network sockets are
 // refused. Without a session of its own (Setsid) a command with a terminal can
-// read what is typed there, as with os/exec.
+// read what is typed there, as with os/exec. Pdeathsig comes when the thread that
+// called Start ends, and threads of a lock do: lock one that stays
+// ([runtime.LockOSThread]).
 //
 // When Wait returns the lock is closed: what the command left running can make
 // no connection any more (ENOSYS).
