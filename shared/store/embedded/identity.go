@@ -42,6 +42,9 @@ func (s *Server) chooseIdentity(ctx context.Context, identities func(data string
 		if err = s.run(ctx, "postgres", "-V"); err == nil {
 			return nil
 		}
+		if cause := context.Cause(ctx); cause != nil {
+			return cause // nothing is said of the others
+		}
 		tried = append(tried, fmt.Sprintf("%s: %v", c.kind, err))
 	}
 	return fmt.Errorf("root cannot drop its privileges here, use a non-root user or COMPANY_DATABASE_URL (%s)", strings.Join(tried, "; "))
