@@ -50,13 +50,11 @@ func (s *supervisor) finish(ctx context.Context, outcome Outcome) Exit {
 	if s.cell != nil {
 		outcome = s.collect(ctx, outcome, &result)
 	}
-	result.Kind, result.Content = outcome.Kind, cut(s.redact.String(outcome.Answer), contentLimit)
 	if left := s.events.left(); left > 0 {
 		s.warn(warning{text: fmt.Sprintf("%d events found no room and were left out.", left)})
 	}
-	s.events.addLast(wire.Event{Type: wire.EventFinished, Kind: outcome.Kind, Text: result.Content})
-	exit := Exit{Reason: ReasonReported, Kind: outcome.Kind}
-	err := s.deliver(ctx, result)
+	kind, err := s.deliver(ctx, outcome, result)
+	exit := Exit{Reason: ReasonReported, Kind: kind}
 	switch {
 	case err == nil:
 	case errors.Is(err, wire.ErrFenced), errors.Is(err, wire.ErrTokenRefused):
@@ -173,32 +171,65 @@ func (s *supervisor) put(kind wire.ArtifactKind, a artifact) {
 }
 
 // deliver uploads everything, sends the last events and reports the result, for as long as ctx allows. A store that lost
-// an object gets it again.
-func (s *supervisor) deliver(ctx context.Context, result wire.ResultFile) error {
+// an object gets it again. The kind is that of the result.
+func (s *supervisor) deliver(ctx context.Context, outcome Outcome, result wire.ResultFile) (task.EndKind, error) {
 	s.collectLog()
-	text, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(text)
-	report := artifact{content: text, sha256: hex.EncodeToString(sum[:]), size: int64(len(text))}
-	s.put(wire.ArtifactResult, report)
-
 	for try := 1; ; try++ {
-		for _, a := range s.artifacts {
-			if err := s.upload(ctx, a); err != nil {
-				return err
-			}
+		var err error
+		if outcome, err = s.uploadAll(ctx, outcome, &result); err != nil {
+			return outcome.Kind, err
+		}
+		result.Kind, result.Content = outcome.Kind, cut(s.redact.String(outcome.Answer), contentLimit)
+		text, err := json.Marshal(result)
+		if err != nil {
+			return outcome.Kind, err
+		}
+		sum := sha256.Sum256(text)
+		report := artifact{kind: wire.ArtifactResult, content: text, sha256: hex.EncodeToString(sum[:]), size: int64(len(text))}
+		if err := s.upload(ctx, report); err != nil {
+			return outcome.Kind, err
 		}
 		if try == 1 {
+			s.events.addLast(wire.Event{Type: wire.EventFinished, Kind: outcome.Kind, Text: result.Content})
 			s.sendLastEvents(ctx)
 		}
 		_, err = s.client.Result(ctx, wire.ResultRequest{SHA256: report.sha256})
 		if !errors.Is(err, wire.ErrArtifactMissing) || try == reportTries {
-			return err
+			return outcome.Kind, err
 		}
 		s.Log.Warn("an artifact is missing, all are uploaded again", "try", try)
 	}
+}
+
+// uploadAll uploads what the run made. What is refused for good is left out, and said: the run is reported without it
+// rather than not at all. It is not completed without its patch.
+func (s *supervisor) uploadAll(ctx context.Context, outcome Outcome, result *wire.ResultFile) (Outcome, error) {
+	var kept []artifact
+	for _, a := range s.artifacts {
+		err := s.upload(ctx, a)
+		if err == nil {
+			kept = append(kept, a)
+			continue
+		}
+		refused, ok := errors.AsType[*EndError](err)
+		if !ok {
+			return outcome, err
+		}
+		s.Log.Warn("leaving out an artifact", "artifact", a.kind, "error", refused.Err)
+		s.warn(warning{text: refused.Text})
+		switch a.kind {
+		case wire.ArtifactPatch:
+			result.Patch = s.saved
+			if outcome.Kind == task.EndCompleted {
+				outcome = outcome.failed(refused)
+			}
+		case wire.ArtifactTranscript:
+			result.Transcript = nil
+		case wire.ArtifactLog, wire.ArtifactResult: // named by no result
+		}
+	}
+	s.artifacts = kept
+	return outcome, nil
 }
 
 // collectLog ends the log. A run is reported without one rather than not at all: the disk may be what failed.
@@ -226,13 +257,21 @@ func (s *supervisor) sendLastEvents(ctx context.Context) {
 }
 
 // upload announces one artifact and puts it where the API says. The address is good for a while only, so a refusal asks
-// for another one.
+// for another one. Errors: *EndError for what is refused for good or is not there any more, else of the report as a whole.
 func (s *supervisor) upload(ctx context.Context, a artifact) error {
+	refused := func(err error) error {
+		f := failuref(task.EndInternal, errors.New(err.Error()), "The %s could not be stored: %v", a.kind, err) // what the store says of a token is not the run's
+		if p, ok := errors.AsType[*wire.Problem](err); ok && p.Code == "artifact_too_large" {
+			f.Kind, f.Limit = task.EndOutputLimit, LimitOutput
+			f.Text = fmt.Sprintf("The %s of %d bytes is over the executor's output limit, which is lower now than when the run began.", a.kind, a.size)
+		}
+		return f
+	}
 	var body io.ReaderAt = bytes.NewReader(a.content)
 	if a.path != "" {
 		file, err := os.Open(a.path)
 		if err != nil {
-			return err
+			return refused(err)
 		}
 		defer file.Close()
 		body = file
@@ -240,15 +279,17 @@ func (s *supervisor) upload(ctx context.Context, a artifact) error {
 	for try := 1; ; try++ {
 		answer, err := s.client.Artifact(ctx, wire.ArtifactRequest{Kind: a.kind, SHA256: a.sha256, Size: a.size})
 		if err != nil {
-			return err
+			if ctx.Err() != nil || errors.Is(err, wire.ErrFenced) || errors.Is(err, wire.ErrTokenRefused) {
+				return err
+			}
+			return refused(err)
 		}
 		err = s.client.Upload(ctx, answer.PutURL, body, a.size)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		if try == reportTries {
-			// The store's refusal says nothing about the run's token.
-			return fmt.Errorf("uploading the %s: %s", a.kind, err.Error())
+			return refused(err)
 		}
 	}
 }

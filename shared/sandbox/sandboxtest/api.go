@@ -71,6 +71,7 @@ type Launch struct {
 	announced map[string]wire.ArtifactRequest
 	uploaded  map[wire.ArtifactKind]string // key of the newest
 	lose      map[wire.ArtifactKind]int
+	refuse    map[wire.ArtifactKind]bool
 	results   []string
 	settled   bool
 	done      chan struct{}
@@ -95,7 +96,7 @@ func (a *API) Add(work wire.Work, input any) *Launch {
 	l := &Launch{
 		Work: work, api: a, Token: fmt.Sprintf("cl1.%s.%d.%s", work.RunID, work.Launch, random()), Secrets: map[string]string{},
 		announced: map[string]wire.ArtifactRequest{}, uploaded: map[wire.ArtifactKind]string{}, lose: map[wire.ArtifactKind]int{},
-		done: make(chan struct{}),
+		refuse: map[wire.ArtifactKind]bool{}, done: make(chan struct{}),
 	}
 	l.Work.InputURL = a.Put("inputs/"+work.RunID, text)
 	a.mu.Lock()
@@ -197,7 +198,12 @@ func (a *API) blob(w http.ResponseWriter, r *http.Request, key string, body []by
 	case http.MethodPut:
 		a.blobs[key] = body
 		for _, l := range a.launches {
-			if request, ok := l.announced[key]; ok && l.lose[request.Kind] > 0 {
+			request, ok := l.announced[key]
+			switch {
+			case ok && l.refuse[request.Kind]:
+				delete(a.blobs, key)
+				w.WriteHeader(http.StatusForbidden)
+			case ok && l.lose[request.Kind] > 0:
 				l.lose[request.Kind]--
 				delete(a.blobs, key)
 			}
@@ -306,7 +312,7 @@ func (l *Launch) takeArtifact(body []byte) (any, *problem) {
 	if l.settled {
 		return nil, errFenced
 	}
-	key := fmt.Sprintf("runs/%s/%d/%s-%s", l.Work.RunID, l.Work.Launch, in.Kind, in.SHA256)
+	key := l.key(in.Kind, in.SHA256)
 	l.announced[key] = in
 	l.uploaded[in.Kind] = key
 	return wire.ArtifactResponse{PutURL: l.api.URL + "/sandbox/blobs/" + key}, nil
@@ -320,15 +326,29 @@ func (l *Launch) takeResult(body []byte) (any, *problem) {
 	if l.settled && (len(l.results) == 0 || l.results[0] != in.SHA256) {
 		return nil, errFenced
 	}
-	for _, key := range l.uploaded {
-		content, ok := l.api.blobs[key]
-		if sum := sha256.Sum256(content); !ok || !strings.HasSuffix(key, hex.EncodeToString(sum[:])) {
+	var result wire.ResultFile
+	if !l.stored(wire.ArtifactResult, in.SHA256) || json.Unmarshal(l.api.blobs[l.key(wire.ArtifactResult, in.SHA256)], &result) != nil {
+		return nil, errMissing
+	}
+	for kind, named := range map[wire.ArtifactKind]*wire.ResultArtifact{wire.ArtifactPatch: result.Patch, wire.ArtifactTranscript: result.Transcript} {
+		if named != nil && !l.stored(kind, named.SHA256) {
 			return nil, errMissing
 		}
 	}
 	l.results = append(l.results, in.SHA256)
 	l.settle()
 	return wire.ResultResponse{Accepted: true}, nil
+}
+
+func (l *Launch) key(kind wire.ArtifactKind, sha string) string {
+	return fmt.Sprintf("runs/%s/%d/%s-%s", l.Work.RunID, l.Work.Launch, kind, sha)
+}
+
+// stored says that an artifact is there, and is what was announced.
+func (l *Launch) stored(kind wire.ArtifactKind, sha string) bool {
+	content, ok := l.api.blobs[l.key(kind, sha)]
+	sum := sha256.Sum256(content)
+	return ok && hex.EncodeToString(sum[:]) == sha
 }
 
 func (l *Launch) settle() {

@@ -30,6 +30,13 @@ func (l *Launch) LoseUpload(kind wire.ArtifactKind) {
 	l.lose[kind]++
 }
 
+// RefuseUpload makes the store refuse every upload of a kind.
+func (l *Launch) RefuseUpload(kind wire.ArtifactKind) {
+	l.api.mu.Lock()
+	defer l.api.mu.Unlock()
+	l.refuse[kind] = true
+}
+
 // Instances lists the distinct instances that asked for the work.
 func (l *Launch) Instances() []string {
 	l.api.mu.Lock()

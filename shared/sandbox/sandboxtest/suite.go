@@ -47,6 +47,7 @@ func Run(t *testing.T, b Bundle) {
 		"APIDown":             apiDown,
 		"AnswersLost":         answersLost,
 		"UploadLost":          uploadLost,
+		"UploadRefused":       uploadRefused,
 		"NothingToSteal":      nothingToSteal,
 		"Canary":              canary,
 		"Rampage":             rampage,

@@ -206,6 +206,27 @@ func uploadLost(t *testing.T, b Bundle) {
 	w.awaitStopped(t, handle, settles)
 }
 
+// uploadRefused: what the store will not take is left out of the report, which arrives all the same. Only without its
+// patch a run is not completed; its answer is kept.
+func uploadRefused(t *testing.T, b Bundle) {
+	w := setup(t, b)
+	for kind, want := range map[wire.ArtifactKind]task.EndKind{
+		wire.ArtifactLog: task.EndCompleted, wire.ArtifactTranscript: task.EndCompleted, wire.ArtifactPatch: task.EndInternal,
+	} {
+		l := w.launch(Do("write", map[string]any{"path": "new.md", "content": "new\n"}), Do("answer", "all is done"))
+		l.RefuseUpload(kind)
+		handle := w.start(t, l)
+		result := l.Await(t)
+		if result.Kind != want || !strings.Contains(result.Content, "all is done") || (result.Patch == nil) != (kind == wire.ArtifactPatch) {
+			t.Errorf("without its %s: %+v", kind, result)
+		}
+		l.AwaitEvent(t, "what is left out", func(e wire.Event) bool {
+			return e.Type == wire.EventWarning && strings.Contains(e.Text, "The "+string(kind)+" could not be stored")
+		})
+		w.awaitStopped(t, handle, settles)
+	}
+}
+
 // spy is a script that runs as the agent and looks for the supervisor's secrets wherever an agent can look. It prints what
 // it could read, not what it read, so that redaction hides nothing from the test.
 const spy = `
