@@ -74,7 +74,7 @@ func (c *Company) settleDue(ctx context.Context, seen *task.Run, announced bool)
 		}
 		outcome, run := *step.End, v.run
 		if found != nil && step.Announced && run.Launch == seen.Launch {
-			outcome, run = found.outcome, found.applyTo(run)
+			outcome, run = found.outcome, run.WithResult(found.artifacts)
 		}
 		t, err := v.task(ctx)
 		if err != nil {

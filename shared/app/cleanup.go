@@ -132,7 +132,7 @@ func (c *Company) deleteGarbage(ctx context.Context) error {
 		return nil
 	}
 	for {
-		keys, err := c.DB.Garbage(ctx, garbageBatch)
+		keys, err := c.DB.Garbage(ctx, c.now(), garbageBatch)
 		if err != nil || len(keys) == 0 {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -166,6 +167,91 @@ func TestAResultThatWasUploadedAndNeverReportedCounts(t *testing.T) {
 		t.Errorf("patch %+v", patch)
 	}
 	b.Check()
+}
+
+// What was saved on the way is no change of a run whose result names none: it is neither shown nor put back, and deleted.
+func TestChangesThatWereTakenBack(t *testing.T) {
+	t.Parallel()
+	b, s, tk, runID := working(t)
+	if _, err := s.Save(t.Context(), "a change"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := b.RunOutput(t.Context(), runID, task.ArtifactPatch); err != nil {
+		t.Error(err)
+	} else if err := out.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	s.NoPatch = true
+	for _, step := range []func(context.Context) error{s.Upload, s.Report} {
+		if err := step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Fleet.End(s.Box, "")
+	b.Pass(time.Minute)
+	if _, err := b.RunOutput(t.Context(), runID, task.ArtifactPatch); code(err) != "run_patch_missing" {
+		t.Errorf("patch: %v", err)
+	}
+	b.Start(tk.ID, 2)
+	b.Drain()
+	next := b.Supervise(b.Fleet.Alive()[0])
+	if err := next.Claim(t.Context()); err != nil || next.Work.Patch != nil {
+		t.Errorf("%v, patch %+v", err, next.Work.Patch)
+	}
+	b.Check()
+}
+
+// A run names its newest changes. Older ones are deleted once its sandbox can name them no more.
+func TestOldSnapshotsAreDeleted(t *testing.T) {
+	t.Parallel()
+	b, s, _, runID := working(t)
+	d := &deleter{deleted: map[string]bool{}}
+	b.Config.Deleter = d
+	key := map[string]string{}
+	save := func(patch string) {
+		t.Helper()
+		sha, err := s.Save(t.Context(), patch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := b.RunNow(runID)
+		key[patch] = run.ArtifactKey(task.ArtifactPatch, sha)
+	}
+	for n := range 18 {
+		save(fmt.Sprint("change ", n))
+	}
+	save("change 1") // again
+	clean := func() {
+		t.Helper()
+		if _, err := b.CleanUp(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if clean(); len(d.deleted) != 0 {
+		t.Errorf("of a run that goes on: %v", d.deleted)
+	}
+	for _, step := range []func(context.Context) error{s.Upload, s.Report} {
+		if err := step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Fleet.End(s.Box, "")
+	run := b.RunNow(runID)
+	if clean(); len(d.deleted) != 0 {
+		t.Errorf("before the last upload must have ended: %v", d.deleted)
+	}
+	if _, err := b.DB.Pool().Exec(t.Context(), "UPDATE blob_garbage SET created_at = created_at - interval '1 day'"); err != nil {
+		t.Fatal(err)
+	}
+	clean()
+	for patch, key := range key {
+		if !d.deleted[key] {
+			t.Errorf("%s is left", patch)
+		}
+	}
+	if patch := run.Artifact(task.ArtifactPatch); patch == nil || d.deleted[patch.Key] || d.deleted[run.ResultKey] {
+		t.Errorf("patch %+v; deleted %v", patch, d.deleted)
+	}
 }
 
 func TestAReportUnderWayAtTheDeadlineIsNotTakenTwice(t *testing.T) {

@@ -41,14 +41,6 @@ type reported struct {
 	artifacts []task.Artifact
 }
 
-// applyTo makes the artifacts that the result names the run's newest.
-func (p *reported) applyTo(r task.Run) task.Run {
-	for _, a := range p.artifacts {
-		r = r.WithArtifact(a)
-	}
-	return r
-}
-
 // errArtifactMissing says that a result or what it names was not uploaded, or is not what was announced.
 var errArtifactMissing = task.Conflictf("artifact_missing", "Upload the artifact, then report again.", "The announced artifact was not uploaded")
 

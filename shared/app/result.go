@@ -43,7 +43,7 @@ func (c *Company) Result(ctx context.Context, token, sha string) error {
 		}
 		run := v.run
 		if run.Reporting() {
-			run = found.applyTo(run)
+			run = run.WithResult(found.artifacts)
 		}
 		_, after, answer := task.Report(*t, run, found.outcome, source, v.now)
 		if answer == task.AnswerFenced {

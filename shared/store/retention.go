@@ -123,9 +123,32 @@ func (tx *Tx) ForgetArtifacts(ctx context.Context, r *OldRun, now time.Time) (bo
 	return true, nil
 }
 
-// Garbage are keys of blobs that nothing refers to.
-func (db *DB) Garbage(ctx context.Context, most int) ([]string, error) {
-	keys, err := db.read().Garbage(ctx, int32(most))
+// uploadsEnd is how long after a run's time an upload that had begun may arrive.
+const uploadsEnd = time.Hour
+
+// followArtifacts notes blobs that a run does not name any more as garbage, from when its sandbox can upload nothing more:
+// until then it may name one of them again, which is garbage no longer.
+func (tx *Tx) followArtifacts(ctx context.Context, before, after *task.Run) error {
+	var from time.Time // a run without an end has no sandbox
+	if before.RunUntil != nil {
+		from = before.RunUntil.Add(uploadsEnd)
+	}
+	for _, a := range before.ArtifactsBeside(after) {
+		if err := tx.q.InsertGarbage(ctx, pgq.InsertGarbageParams{Key: a.Key, CreatedAt: from}); err != nil {
+			return err
+		}
+	}
+	for _, a := range after.ArtifactsBeside(before) {
+		if err := tx.q.DeleteGarbage(ctx, a.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Garbage are keys of blobs that nothing refers to, nor can again.
+func (db *DB) Garbage(ctx context.Context, now time.Time, most int) ([]string, error) {
+	keys, err := db.read().Garbage(ctx, pgq.GarbageParams{Now: now, Most: int32(most)})
 	return keys, unavailable(err)
 }
 

@@ -156,7 +156,7 @@ func runAndClock(ctx context.Context, q *pgq.Queries, id string) (task.Run, time
 
 // SaveRun writes after over before, ErrChanged when before is not what is stored.
 func (tx *Tx) SaveRun(ctx context.Context, before, after *task.Run) error {
-	return changed(tx.q.UpdateRun(ctx, pgq.UpdateRunParams{
+	err := changed(tx.q.UpdateRun(ctx, pgq.UpdateRunParams{
 		ID: before.ID, SeenState: string(before.State), SeenLaunch: int32(before.Launch), SeenDueAt: before.DueAt,
 		SeenEventBatches: int32(before.EventBatches), SeenClaimedBy: textOrNull(before.ClaimedBy),
 		SeenSessionHash: textOrNull(before.SessionHash), SeenSandboxHandle: textOrNull(before.SandboxARN),
@@ -175,6 +175,10 @@ func (tx *Tx) SaveRun(ctx context.Context, before, after *task.Run) error {
 		Sandbox: encodePtr(after.SandboxInfo), WaitingReason: textOrNull(after.WaitingReason), WaitingSince: after.WaitingSince,
 		EndedAt: after.EndedAt, UpdatedAt: after.UpdatedAt,
 	}))
+	if err != nil {
+		return err
+	}
+	return tx.followArtifacts(ctx, before, after)
 }
 
 // MoveDue sets when a run is looked at next, unless somebody else did since: then moved is false. Only whoever has sent

@@ -18,7 +18,7 @@ func ArtifactKinds() []string {
 	return []string{ArtifactPatch, ArtifactTranscript, ArtifactResult, ArtifactLog}
 }
 
-// keptArtifacts is how many artifacts of a kind a run names; older snapshots are superseded.
+// keptArtifacts is how many artifacts of a kind a run names; older snapshots are superseded, and deleted.
 const keptArtifacts = 16
 
 // ArtifactKey is where an artifact of the present launch is stored.
@@ -26,7 +26,7 @@ func (r *Run) ArtifactKey(kind, sha string) string {
 	return "runs/" + r.ID + "/" + strconv.Itoa(r.Launch) + "/" + kind + "-" + sha
 }
 
-// Artifact is the newest artifact of a kind, nil when there is none. A settled run's is the one that its result names.
+// Artifact is the newest artifact of a kind, nil when there is none. A run with a result has those that this names.
 func (r *Run) Artifact(kind string) *Artifact {
 	for i := len(r.Artifacts) - 1; i >= 0; i-- {
 		if r.Artifacts[i].Kind == kind {
@@ -61,4 +61,19 @@ func (r Run) WithArtifact(a Artifact) Run {
 	}
 	r.Artifacts = all
 	return r
+}
+
+// WithResult returns the run with a result and what that names, in place of all that was saved on the way: an agent that
+// took its changes back has no patch. The log is named by no result.
+func (r Run) WithResult(named []Artifact) Run {
+	r.Artifacts = slices.DeleteFunc(slices.Clone(r.Artifacts), func(a Artifact) bool { return a.Kind != ArtifactLog })
+	r.Artifacts = append(r.Artifacts, named...)
+	return r
+}
+
+// ArtifactsBeside are those that r names and other does not.
+func (r *Run) ArtifactsBeside(other *Run) []Artifact {
+	return slices.DeleteFunc(slices.Clone(r.Artifacts), func(a Artifact) bool {
+		return slices.ContainsFunc(other.Artifacts, func(b Artifact) bool { return b.Key == a.Key })
+	})
 }

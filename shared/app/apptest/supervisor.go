@@ -25,6 +25,7 @@ type Supervisor struct {
 	Branch   string
 	Kind     task.EndKind // of its result
 	Content  string
+	NoPatch  bool // the agent changed nothing, or took it back
 
 	Work      app.Work
 	session   string
@@ -72,16 +73,23 @@ func (s *Supervisor) Say(ctx context.Context, text string) (cancel bool, err err
 	return cancel, err
 }
 
+// Save uploads what the agent has changed so far.
+func (s *Supervisor) Save(ctx context.Context, patch string) (sha string, err error) {
+	return s.put(ctx, task.ArtifactPatch, []byte(patch))
+}
+
 // Upload announces and uploads the patch and the result.
 func (s *Supervisor) Upload(ctx context.Context) error {
-	patch := []byte("diff of attempt " + strconv.Itoa(s.Work.Attempt) + " launch " + strconv.Itoa(s.Work.Launch))
-	patchSHA, err := s.put(ctx, task.ArtifactPatch, patch)
-	if err != nil {
-		return err
+	report := map[string]any{"kind": s.Kind, "content": s.Content}
+	if !s.NoPatch {
+		patch := "diff of attempt " + strconv.Itoa(s.Work.Attempt) + " launch " + strconv.Itoa(s.Work.Launch)
+		sha, err := s.Save(ctx, patch)
+		if err != nil {
+			return err
+		}
+		report["patch"] = map[string]any{"sha256": sha, "size": len(patch), "files": 1}
 	}
-	result, err := json.Marshal(map[string]any{
-		"kind": s.Kind, "content": s.Content, "patch": map[string]any{"sha256": patchSHA, "size": len(patch), "files": 1},
-	})
+	result, err := json.Marshal(report)
 	if err != nil {
 		return err
 	}

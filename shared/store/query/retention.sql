@@ -41,7 +41,8 @@ WHERE runs.id = sqlc.arg(id) AND runs.ended_at IS NOT NULL AND runs.input_key <>
 INSERT INTO blob_garbage (key, created_at) VALUES (sqlc.arg(key), sqlc.arg(created_at)) ON CONFLICT (key) DO NOTHING;
 
 -- name: Garbage :many
-SELECT key FROM blob_garbage ORDER BY key LIMIT sqlc.arg(most);
+-- created_at is when nothing can refer to the blob again.
+SELECT key FROM blob_garbage WHERE created_at <= sqlc.arg(now) ORDER BY key LIMIT sqlc.arg(most);
 
 -- name: DeleteGarbage :exec
 DELETE FROM blob_garbage WHERE key = sqlc.arg(key);

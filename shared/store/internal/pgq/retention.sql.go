@@ -124,11 +124,17 @@ func (q *Queries) ForgetArtifacts(ctx context.Context, id string) (int64, error)
 }
 
 const garbage = `-- name: Garbage :many
-SELECT key FROM blob_garbage ORDER BY key LIMIT $1
+SELECT key FROM blob_garbage WHERE created_at <= $1 ORDER BY key LIMIT $2
 `
 
-func (q *Queries) Garbage(ctx context.Context, most int32) ([]string, error) {
-	rows, err := q.db.Query(ctx, garbage, most)
+type GarbageParams struct {
+	Now  time.Time
+	Most int32
+}
+
+// created_at is when nothing can refer to the blob again.
+func (q *Queries) Garbage(ctx context.Context, arg GarbageParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, garbage, arg.Now, arg.Most)
 	if err != nil {
 		return nil, err
 	}
