@@ -195,6 +195,10 @@ func TestCrashedStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			status, err := l.Describe(t.Context(), handle)
+			for end := time.Now().Add(10 * time.Second); status.State == sandbox.StateStarting && time.Now().Before(end); {
+				time.Sleep(time.Millisecond) // a program that another test starts has our descriptors, and so the lock, until its exec
+				status, err = l.Describe(t.Context(), handle)
+			}
 			if err != nil || status.State != sandbox.StateStopped || status.Reason != "never_started" {
 				t.Errorf("Describe: %+v, %v", status, err)
 			}
