@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `go test ./...` leaves out, since it needs more than Go and git: the real agents against a scripted model, and the
 # sandbox in a container, with this machine's engine or one that is started here. Needs root, npm and Debian's packages,
-# which it installs; pulls nothing from a registry of images. Some five minutes on two cores, and five more once for syft.
+# which it installs; pulls nothing from a registry of images. Some four minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 begin=$SECONDS
