@@ -84,6 +84,15 @@ func (o Outcome) failed(f *EndError) Outcome {
 	return o
 }
 
+// without is the outcome of a run of whose work something is lost: one that was completed has failed, any other keeps its
+// own reason.
+func (o Outcome) without(f *EndError) Outcome {
+	if o.Kind == task.EndCompleted {
+		return o.failed(f)
+	}
+	return o
+}
+
 // harnesses are those that this build can run, as executors name them.
 func harnesses() map[string]Harness {
 	return map[string]Harness{"fixture": fixtureHarness{}, "claude": claudeHarness{}, "codex": codexHarness{}}

@@ -75,9 +75,7 @@ func (s *supervisor) collect(ctx context.Context, outcome Outcome, result *wire.
 		f := failureOf(err)
 		s.log.note("%s", f.Text)
 		s.Log.Warn("collecting", "kind", f.Kind, "error", s.redact.String(err.Error()))
-		if outcome.Kind == task.EndCompleted {
-			outcome = outcome.failed(f)
-		}
+		outcome = outcome.without(f)
 	}
 	if err := s.collectPatch(taking, result); err != nil {
 		worse(err)
@@ -219,10 +217,7 @@ func (s *supervisor) uploadAll(ctx context.Context, outcome Outcome, result *wir
 		s.warn(warning{text: refused.Text})
 		switch a.kind {
 		case wire.ArtifactPatch:
-			result.Patch = s.saved
-			if outcome.Kind == task.EndCompleted {
-				outcome = outcome.failed(refused)
-			}
+			result.Patch, outcome = s.saved, outcome.without(refused)
 		case wire.ArtifactTranscript:
 			result.Transcript = nil
 		case wire.ArtifactLog, wire.ArtifactResult: // named by no result
