@@ -16,6 +16,7 @@ import (
 	"companyos/shared/executor"
 	"companyos/shared/local"
 	"companyos/shared/model"
+	"companyos/shared/model/messages"
 	"companyos/shared/task"
 	"companyos/shared/wire"
 	"companyos/shared/worker"
@@ -88,7 +89,7 @@ func open(ctx context.Context, log io.Writer) (o *office, err error) {
 	}
 	o.company, err = local.Start(ctx, local.Config{
 		Addr: "127.0.0.1:0", Data: data, Throwaway: true, Executors: executor.Static(registry),
-		Runner: worker.Worker{Models: &model.Provider{BaseURL: o.models.URL}}.Run, Auth: api.AuthConfig{Audience: "company"},
+		Runner: worker.Worker{Models: &messages.Provider{BaseURL: o.models.URL}}.Run, Auth: api.AuthConfig{Audience: "company"},
 		MaxSandboxes: 1, MaxPending: 100, Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {

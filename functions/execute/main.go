@@ -27,8 +27,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "execute:", err)
 		os.Exit(1)
 	}
-	work := newWorker(c)
-	if err := work.Models.Check(); err != nil {
+	work, err := newWorker(c)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "execute:", err)
 		os.Exit(1)
 	}

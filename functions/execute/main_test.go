@@ -28,7 +28,11 @@ func TestAWorkflowThroughTheFunction(t *testing.T) {
 	run := b.Start(tk.ID, 1)
 	wake := `{"v":1,"run":"` + run + `"}`
 	event := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "a", Body: wake}, {MessageId: "b", Body: "poison"}, {MessageId: "c", Body: wake}}}
-	answer := handle(t.Context(), b.Company, newWorker(config.Execute{}), slog.New(slog.DiscardHandler), event)
+	work, err := newWorker(config.Execute{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := handle(t.Context(), b.Company, work, slog.New(slog.DiscardHandler), event)
 	if len(answer.BatchItemFailures) != 1 || answer.BatchItemFailures[0].ItemIdentifier != "b" {
 		t.Errorf("failed: %+v", answer.BatchItemFailures)
 	}

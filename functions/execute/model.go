@@ -8,19 +8,22 @@ import (
 	"companyos/shared/cloud"
 	"companyos/shared/cloud/bedrock"
 	"companyos/shared/config"
-	"companyos/shared/model"
+	"companyos/shared/model/messages"
 	"companyos/shared/notify"
 	"companyos/shared/notify/sns"
 	"companyos/shared/worker"
 )
 
 // newWorker does the work of runs, with the models of the provider that the settings name.
-func newWorker(c config.Execute) worker.Worker {
-	w := worker.Worker{Steps: steps.Registered(), Models: &model.Provider{BaseURL: c.AnthropicBaseURL}}
-	if c.ModelProvider == "bedrock" {
-		w.Models = bedrock.Provider(cloud.Config())
+func newWorker(c config.Execute) (worker.Worker, error) {
+	models := &messages.Provider{BaseURL: c.AnthropicBaseURL}
+	if err := models.Check(); err != nil {
+		return worker.Worker{}, err
 	}
-	return w
+	if c.ModelProvider == "bedrock" {
+		models = bedrock.Provider(cloud.Config())
+	}
+	return worker.Worker{Steps: steps.Registered(), Models: models}, nil
 }
 
 // channels are where summaries go: webhooks, and the topics that the deployment names.

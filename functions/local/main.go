@@ -15,6 +15,8 @@ import (
 	"companyos/shared/agent"
 	"companyos/shared/config"
 	"companyos/shared/local"
+	"companyos/shared/model/messages"
+	"companyos/shared/worker"
 )
 
 func main() {
@@ -32,5 +34,9 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return local.Serve(ctx, c, steps.Registered(), checks.Registered(), os.Stdout)
+	models := &messages.Provider{BaseURL: c.AnthropicBaseURL}
+	if err := models.Check(); err != nil {
+		return fmt.Errorf("anthropic-base-url: %w", err)
+	}
+	return local.Serve(ctx, c, worker.Worker{Steps: steps.Registered(), Models: models}, checks.Registered(), os.Stdout)
 }

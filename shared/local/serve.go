@@ -20,7 +20,6 @@ import (
 	"companyos/shared/company"
 	"companyos/shared/config"
 	"companyos/shared/executor"
-	"companyos/shared/model"
 	"companyos/shared/routine"
 	"companyos/shared/sandbox/docker"
 	"companyos/shared/worker"
@@ -40,7 +39,7 @@ func Available() []executor.Harness {
 
 // Serve is the program functions/local: it starts a Company, says where it is and who may come in, and ends it when ctx
 // does.
-func Serve(ctx context.Context, c config.Local, steps worker.Steps, checks map[string]app.Check, out io.Writer) error {
+func Serve(ctx context.Context, c config.Local, work worker.Worker, checks map[string]app.Check, out io.Writer) error {
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
 	if c.Reset {
@@ -48,7 +47,7 @@ func Serve(ctx context.Context, c config.Local, steps worker.Steps, checks map[s
 			return err
 		}
 	}
-	cfg, err := configure(ctx, c, steps, log)
+	cfg, err := configure(ctx, c, work, log)
 	if err != nil {
 		return err
 	}
@@ -71,12 +70,12 @@ func Serve(ctx context.Context, c config.Local, steps worker.Steps, checks map[s
 	return errors.Join(err, company.Close(ctx))
 }
 
-func configure(ctx context.Context, c config.Local, steps worker.Steps, log *slog.Logger) (cfg Config, err error) {
+func configure(ctx context.Context, c config.Local, work worker.Worker, log *slog.Logger) (cfg Config, err error) {
 	hosts, err := company.ParseGitHosts(c.GitHosts)
 	if err != nil {
 		return cfg, err
 	}
-	executors, err := openExecutors(ctx, c, hosts, steps, log)
+	executors, err := openExecutors(ctx, c, hosts, work.Steps, log)
 	if err != nil {
 		return cfg, err
 	}
@@ -86,12 +85,8 @@ func configure(ctx context.Context, c config.Local, steps worker.Steps, log *slo
 			return cfg, err
 		}
 	}
-	models := &model.Provider{BaseURL: c.AnthropicBaseURL}
-	if err := models.Check(); err != nil {
-		return cfg, fmt.Errorf("anthropic-base-url: %w", err)
-	}
 	return Config{
-		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: worker.Worker{Steps: steps, Models: models}.Run, GitHosts: hosts, Sources: c.Sources,
+		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: work.Run, GitHosts: hosts, Sources: c.Sources,
 		Auth:         api.AuthConfig{HS256Secret: c.JWTHS256Secret, Issuer: c.JWTIssuer, Audience: c.JWTAudience, GroupsClaim: c.GroupsClaim, Roles: roles},
 		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Sandboxes: containers(c), Log: log,
 		Automation: Automation{

@@ -50,12 +50,12 @@ func (w Worker) think(ctx context.Context, job app.Job, ex executor.Executor, me
 }
 
 // open prepares the model of an agent.
-func (w Worker) open(ctx context.Context, job app.Job, ex executor.Executor, c model.Config) (*model.Agent, error) {
+func (w Worker) open(ctx context.Context, job app.Job, ex executor.Executor, c model.Config) (model.Agent, error) {
 	if w.Models == nil {
 		return nil, missing(executor.HarnessModel)
 	}
-	c.Provider, c.Secrets, c.Model, c.Price = w.Models, job.Secrets, ex.Model, ex.Price
-	agent, failed := model.Open(ctx, c)
+	c.Secrets, c.Model, c.Price = job.Secrets, ex.Model, ex.Price
+	agent, failed := w.Models.Open(ctx, c)
 	if failed != nil {
 		return nil, failed
 	}

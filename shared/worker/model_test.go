@@ -11,7 +11,7 @@ import (
 	"companyos/shared/app"
 	"companyos/shared/app/apptest"
 	"companyos/shared/executor"
-	"companyos/shared/model"
+	"companyos/shared/model/messages"
 	"companyos/shared/task"
 	"companyos/shared/worker"
 )
@@ -41,7 +41,7 @@ func newPlace(t *testing.T, executors string, scripts map[string][]modeltest.Ste
 	}
 	p := &place{Bench: apptest.New(t, 1), models: models}
 	p.Executors.Replace(registry)
-	p.Runner = worker.Worker{Models: &model.Provider{BaseURL: models.URL, Retries: -1}}.Run
+	p.Runner = worker.Worker{Models: &messages.Provider{BaseURL: models.URL, Retries: -1}}.Run
 	return p
 }
 

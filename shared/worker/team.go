@@ -36,7 +36,7 @@ type team struct {
 type member struct {
 	executor.Executor
 	asked int
-	agent *model.Agent
+	agent model.Agent
 }
 
 func (w Worker) team(ctx context.Context, job app.Job, meter *model.Meter) (string, error) {

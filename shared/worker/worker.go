@@ -48,7 +48,7 @@ func (s Steps) Run(ctx context.Context, job app.Job) task.Outcome {
 // Worker does every kind of plain run.
 type Worker struct {
 	Steps  Steps
-	Models *model.Provider // nil: agents with harness model cannot run
+	Models model.Provider // nil: agents with harness model cannot run
 }
 
 // Run implements app.Runner.

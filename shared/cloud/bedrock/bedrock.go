@@ -7,14 +7,14 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"companyos/shared/model"
+	"companyos/shared/model/messages"
 )
 
 // Provider returns the provider. An executor names a model as Bedrock does: the id of a model or of an inference profile.
-func Provider(a aws.Config) *model.Provider {
+func Provider(a aws.Config) *messages.Provider {
 	options := []option.RequestOption{bedrock.WithConfig(a)}
 	if a.BaseEndpoint != nil {
 		options = append(options, option.WithBaseURL(*a.BaseEndpoint)) // an emulator
 	}
-	return &model.Provider{Options: options}
+	return &messages.Provider{Options: options}
 }

@@ -68,9 +68,9 @@ func TestBedrock(t *testing.T) {
 	provider := bedrock.Provider(aws.Config{
 		Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", ""),
 	})
-	config := model.Config{Provider: provider, Meter: model.NewMeter(executor.Limits{}), Model: "eu.anthropic.claude", Turns: 1}
+	config := model.Config{Meter: model.NewMeter(executor.Limits{}), Model: "eu.anthropic.claude", Turns: 1}
 	ask := func() (string, *model.EndError) {
-		agent, failed := model.Open(t.Context(), config)
+		agent, failed := provider.Open(t.Context(), config)
 		if failed != nil {
 			return "", failed
 		}

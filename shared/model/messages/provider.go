@@ -1,6 +1,6 @@
-// Package model lets an agent without a sandbox think: it asks a model by Anthropic's Messages API, through the official
-// client, until the model has an answer or something ends it. What it costs is counted by what the provider says.
-package model
+// Package messages asks a model by Anthropic's Messages API, through the official client, until the model has an answer or
+// something ends it. What it costs is counted by what the provider says.
+package messages
 
 import (
 	"context"
@@ -13,14 +13,9 @@ import (
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
+	"companyos/shared/model"
 	"companyos/shared/task"
 )
-
-// KeyName is the secret with the key of Anthropic's API.
-const KeyName = "ANTHROPIC_API_KEY"
-
-// Secrets reads the values of secrets by their names.
-type Secrets func(ctx context.Context, names []string) (map[string]string, error)
 
 // Provider says where models are asked. The zero value is Anthropic's own API.
 type Provider struct {
@@ -51,8 +46,8 @@ func (p *Provider) Check() error {
 	return nil
 }
 
-// open prepares a client for one run. Nothing of it comes from the process's environment.
-func (p *Provider) open(ctx context.Context, secrets Secrets) (anthropic.MessageService, *EndError) {
+// client prepares a client for one run. Nothing of it comes from the process's environment.
+func (p *Provider) client(ctx context.Context, secrets model.Secrets) (anthropic.MessageService, *model.EndError) {
 	retries := p.Retries
 	switch {
 	case retries == 0:
@@ -67,15 +62,15 @@ func (p *Provider) open(ctx context.Context, secrets Secrets) (anthropic.Message
 		return anthropic.NewMessageService(append(options, p.Options...)...), nil
 	}
 	if err := p.Check(); err != nil {
-		return anthropic.MessageService{}, &EndError{Kind: task.EndModelUnavailable, Text: err.Error()}
+		return anthropic.MessageService{}, &model.EndError{Kind: task.EndModelUnavailable, Text: err.Error()}
 	}
 	if secrets == nil {
-		return anthropic.MessageService{}, &EndError{Kind: task.EndModelUnauthorized, Text: "This deployment has no secrets, so there is no key for the model."}
+		return anthropic.MessageService{}, &model.EndError{Kind: task.EndModelUnauthorized, Text: "This deployment has no secrets, so there is no key for the model."}
 	}
-	values, err := secrets(ctx, []string{KeyName})
-	key := values[KeyName]
+	values, err := secrets(ctx, []string{model.KeyName})
+	key := values[model.KeyName]
 	if err != nil || key == "" {
-		return anthropic.MessageService{}, &EndError{Kind: task.EndModelUnauthorized, Text: "The key for the model could not be read: " + reason(err), cause: err}
+		return anthropic.MessageService{}, &model.EndError{Kind: task.EndModelUnauthorized, Text: "The key for the model could not be read: " + reason(err), Cause: err}
 	}
 	base := p.BaseURL
 	if base == "" {
@@ -86,20 +81,7 @@ func (p *Provider) open(ctx context.Context, secrets Secrets) (anthropic.Message
 
 func reason(err error) string {
 	if err == nil {
-		return "the secret " + KeyName + " is empty."
+		return "the secret " + model.KeyName + " is empty."
 	}
 	return err.Error() + "."
 }
-
-// EndError is an end that is no answer.
-type EndError struct {
-	Kind  task.EndKind
-	Text  string // for people
-	cause error
-}
-
-// Error returns the text.
-func (e *EndError) Error() string { return e.Text }
-
-// Unwrap returns what lies behind it.
-func (e *EndError) Unwrap() error { return e.cause }

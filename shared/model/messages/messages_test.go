@@ -1,4 +1,4 @@
-package model_test
+package messages_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"companyos/shared/agent/modeltest"
 	"companyos/shared/executor"
 	"companyos/shared/model"
+	"companyos/shared/model/messages"
 	"companyos/shared/task"
 )
 
@@ -30,15 +31,21 @@ func start(t *testing.T, steps ...modeltest.Step) *modeltest.Server {
 	return server
 }
 
-func config(server *modeltest.Server, limits executor.Limits) model.Config {
-	return model.Config{
-		Provider: &model.Provider{BaseURL: server.URL, Retries: -1, Silence: 300 * time.Millisecond}, Secrets: secrets, Meter: model.NewMeter(limits),
-		Model: "m", System: "You are careful.", Turns: 3,
+// setup is an agent that is not open yet.
+type setup struct {
+	model.Config
+	Provider *messages.Provider
+}
+
+func config(server *modeltest.Server, limits executor.Limits) setup {
+	return setup{
+		Provider: &messages.Provider{BaseURL: server.URL, Retries: -1, Silence: 300 * time.Millisecond},
+		Config:   model.Config{Secrets: secrets, Meter: model.NewMeter(limits), Model: "m", System: "You are careful.", Turns: 3},
 	}
 }
 
-func ask(ctx context.Context, c model.Config, question string) (string, *model.EndError) {
-	agent, failed := model.Open(ctx, c)
+func ask(ctx context.Context, c setup, question string) (string, *model.EndError) {
+	agent, failed := c.Provider.Open(ctx, c.Config)
 	if failed != nil {
 		return "", failed
 	}
@@ -186,7 +193,8 @@ func TestTheWayToTheModel(t *testing.T) {
 		}, task.EndModelUnauthorized, "p/ANTHROPIC_API_KEY does not exist."},
 		"an empty key": {"", func(context.Context, []string) (map[string]string, error) { return nil, nil }, task.EndModelUnauthorized, "is empty"},
 	} {
-		_, failed := model.Open(t.Context(), model.Config{Provider: &model.Provider{BaseURL: c.url}, Secrets: c.secrets, Meter: model.NewMeter(executor.Limits{})})
+		provider := &messages.Provider{BaseURL: c.url}
+		_, failed := provider.Open(t.Context(), model.Config{Secrets: c.secrets, Meter: model.NewMeter(executor.Limits{})})
 		if failed == nil || failed.Kind != c.kind || !strings.Contains(failed.Text, c.text) {
 			t.Errorf("%s: %+v", name, failed)
 		}

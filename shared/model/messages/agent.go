@@ -1,4 +1,4 @@
-package model
+package messages
 
 import (
 	"context"
@@ -10,51 +10,25 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go"
 
-	"companyos/shared/executor"
+	"companyos/shared/model"
 	"companyos/shared/task"
 )
 
-// Tool is something that the model can ask for.
-type Tool struct {
-	Name        string
-	Description string
-	Properties  map[string]any // of its input, as JSON Schema has them
-	Required    []string
-	Call        func(ctx context.Context, input json.RawMessage) (string, error) // an error is told to the model
-}
-
-// Turn is what was said before: what was asked, and the answer.
-type Turn struct{ Asked, Answered string }
-
-// Config is what an agent needs.
-type Config struct {
-	Provider *Provider
-	Secrets  Secrets
-	Meter    *Meter // of the run
-	Model    string
-	Price    *executor.Price // of the model; nil: not known
-	System   string
-	Tools    []Tool
-	Earlier  []Turn
-	Turns    int // answers for one question; the last has to do without tools
-}
-
-// Agent is a model with its conversation. It answers one question at a time.
-type Agent struct {
-	Config
+// agent is a model with its conversation.
+type agent struct {
+	model.Config
 	api     anthropic.MessageService
-	meter   *Meter
 	silence time.Duration
 	said    []anthropic.MessageParam
 }
 
-// Open prepares an agent. The error is that there is no way to the model.
-func Open(ctx context.Context, c Config) (*Agent, *EndError) {
-	api, failed := c.Provider.open(ctx, c.Secrets)
+// Open implements model.Provider.
+func (p *Provider) Open(ctx context.Context, c model.Config) (model.Agent, *model.EndError) {
+	api, failed := p.client(ctx, c.Secrets)
 	if failed != nil {
 		return nil, failed
 	}
-	a := &Agent{Config: c, api: api, meter: c.Meter, silence: c.Provider.Silence}
+	a := &agent{Config: c, api: api, silence: p.Silence}
 	if a.silence == 0 {
 		a.silence = defaultSilence
 	}
@@ -64,8 +38,8 @@ func Open(ctx context.Context, c Config) (*Agent, *EndError) {
 	return a, nil
 }
 
-// Answer asks and lets the model use its tools until it answers in words. After an error the conversation is over.
-func (a *Agent) Answer(ctx context.Context, question string) (string, *EndError) {
+// Answer implements model.Agent.
+func (a *agent) Answer(ctx context.Context, question string) (string, *model.EndError) {
 	block := anthropic.NewTextBlock(question)
 	block.OfText.CacheControl = anthropic.NewCacheControlEphemeralParam() // each further turn reads it again
 	from := len(a.said)
@@ -85,19 +59,19 @@ func (a *Agent) Answer(ctx context.Context, question string) (string, *EndError)
 		}
 		results := a.use(ctx, message)
 		if ctx.Err() != nil {
-			return "", &EndError{Kind: task.EndCancelled, Text: task.CancelledRun, cause: context.Cause(ctx)}
+			return "", &model.EndError{Kind: task.EndCancelled, Text: task.CancelledRun, Cause: context.Cause(ctx)}
 		}
 		a.said = append(a.said, anthropic.NewUserMessage(results...))
 	}
-	return "", &EndError{Kind: task.EndFailed, Text: fmt.Sprintf("The model asked for tools in all of its %d turns and gave no answer.", a.Turns)}
+	return "", &model.EndError{Kind: task.EndFailed, Text: fmt.Sprintf("The model asked for tools in all of its %d turns and gave no answer.", a.Turns)}
 }
 
 // uncache takes the mark off a question that is answered: a request may hold only a few.
-func (a *Agent) uncache(at int) {
+func (a *agent) uncache(at int) {
 	a.said[at].Content[0].OfText.CacheControl = anthropic.CacheControlEphemeralParam{}
 }
 
-func (a *Agent) params(last bool) anthropic.MessageNewParams {
+func (a *agent) params(last bool) anthropic.MessageNewParams {
 	p := anthropic.MessageNewParams{Model: a.Model, MaxTokens: maxTokens, Messages: a.said}
 	if a.System != "" {
 		p.System = []anthropic.TextBlockParam{{Text: a.System}}
@@ -105,7 +79,7 @@ func (a *Agent) params(last bool) anthropic.MessageNewParams {
 	for _, t := range a.Tools {
 		p.Tools = append(p.Tools, anthropic.ToolUnionParam{OfTool: &anthropic.ToolParam{
 			Name: t.Name, Description: anthropic.String(t.Description),
-			InputSchema: anthropic.ToolInputSchemaParam{Properties: t.properties(), Required: t.Required},
+			InputSchema: anthropic.ToolInputSchemaParam{Properties: properties(t), Required: t.Required},
 		}})
 	}
 	if last && len(a.Tools) > 0 {
@@ -114,7 +88,7 @@ func (a *Agent) params(last bool) anthropic.MessageNewParams {
 	return p
 }
 
-func (t *Tool) properties() map[string]any {
+func properties(t model.Tool) map[string]any {
 	if t.Properties == nil {
 		return map[string]any{}
 	}
@@ -122,7 +96,7 @@ func (t *Tool) properties() map[string]any {
 }
 
 // concluded is the answer that a message is, by why it ended.
-func concluded(message *anthropic.Message) (string, *EndError) {
+func concluded(message *anthropic.Message) (string, *model.EndError) {
 	var text strings.Builder
 	for _, block := range message.Content {
 		text.WriteString(block.Text)
@@ -130,21 +104,21 @@ func concluded(message *anthropic.Message) (string, *EndError) {
 	answer := strings.TrimSpace(text.String())
 	switch message.StopReason {
 	case anthropic.StopReasonMaxTokens:
-		return "", &EndError{Kind: task.EndOutputLimit, Text: fmt.Sprintf("The model's answer was cut off at %d tokens.", maxTokens)}
+		return "", &model.EndError{Kind: task.EndOutputLimit, Text: fmt.Sprintf("The model's answer was cut off at %d tokens.", maxTokens)}
 	case anthropic.StopReasonRefusal:
-		return "", &EndError{Kind: task.EndModelRejected, Text: "The model refused to answer."}
+		return "", &model.EndError{Kind: task.EndModelRejected, Text: "The model refused to answer."}
 	case anthropic.StopReasonModelContextWindowExceeded:
-		return "", &EndError{Kind: task.EndContextExceeded, Text: "The conversation is longer than what the model can read."}
+		return "", &model.EndError{Kind: task.EndContextExceeded, Text: "The conversation is longer than what the model can read."}
 	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence, anthropic.StopReasonToolUse, anthropic.StopReasonPauseTurn:
 	}
 	if answer == "" {
-		return "", &EndError{Kind: task.EndNoOutput, Text: "The run ended without an answer."}
+		return "", &model.EndError{Kind: task.EndNoOutput, Text: "The run ended without an answer."}
 	}
 	return answer, nil
 }
 
 // use runs the tools that a message asks for, one after the other: some change records.
-func (a *Agent) use(ctx context.Context, message *anthropic.Message) (results []anthropic.ContentBlockParamUnion) {
+func (a *agent) use(ctx context.Context, message *anthropic.Message) (results []anthropic.ContentBlockParamUnion) {
 	for _, block := range message.Content {
 		if block.Type != "tool_use" {
 			continue
@@ -161,7 +135,7 @@ func (a *Agent) use(ctx context.Context, message *anthropic.Message) (results []
 	return results
 }
 
-func (a *Agent) call(ctx context.Context, name string, input json.RawMessage) (string, error) {
+func (a *agent) call(ctx context.Context, name string, input json.RawMessage) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}

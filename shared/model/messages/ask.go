@@ -1,4 +1,4 @@
-package model
+package messages
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go"
 
 	"companyos/shared/agent/provider"
+	"companyos/shared/model"
 	"companyos/shared/task"
 )
 
@@ -23,13 +24,13 @@ var (
 )
 
 // ask gets one answer of the model.
-func (a *Agent) ask(ctx context.Context, params anthropic.MessageNewParams) (*anthropic.Message, *EndError) {
-	count, spent := a.meter.begin(a.Price)
+func (a *agent) ask(ctx context.Context, params anthropic.MessageNewParams) (*anthropic.Message, *model.EndError) {
+	count, spent := a.Meter.Begin(a.Price)
 	if spent != nil {
 		return nil, spent
 	}
 	began := false
-	defer func() { count.end(began) }()
+	defer func() { count.End(began) }()
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(errEnough)
 	silence := time.AfterFunc(a.silence, func() { stop(errSilent) })
@@ -41,11 +42,11 @@ func (a *Agent) ask(ctx context.Context, params anthropic.MessageNewParams) (*an
 		silence.Reset(a.silence)
 		event := stream.Current()
 		began = began || event.Type == "message_start"
-		if over := count.event(&event); over != nil {
+		if over := counted(count, &event); over != nil {
 			return nil, over
 		}
 		if err := message.Accumulate(event); err != nil {
-			return nil, &EndError{Kind: task.EndModelUnavailable, Text: "The answer of the model's provider is not readable.", cause: err}
+			return nil, &model.EndError{Kind: task.EndModelUnavailable, Text: "The answer of the model's provider is not readable.", Cause: err}
 		}
 		if event.Type == "message_stop" {
 			return &message, nil
@@ -55,23 +56,23 @@ func (a *Agent) ask(ctx context.Context, params anthropic.MessageNewParams) (*an
 }
 
 // broken says why an answer did not come to its end.
-func (a *Agent) broken(ctx, asking context.Context, err error) *EndError {
+func (a *agent) broken(ctx, asking context.Context, err error) *model.EndError {
 	refused, isRefusal := errors.AsType[*anthropic.Error](err)
 	switch {
 	case ctx.Err() != nil:
-		return &EndError{Kind: task.EndCancelled, Text: task.CancelledRun, cause: context.Cause(ctx)}
+		return &model.EndError{Kind: task.EndCancelled, Text: task.CancelledRun, Cause: context.Cause(ctx)}
 	case errors.Is(context.Cause(asking), errSilent):
-		return &EndError{Kind: task.EndModelUnavailable, Text: "The model's provider sent nothing for " + a.silence.String() + ".", cause: errSilent}
+		return &model.EndError{Kind: task.EndModelUnavailable, Text: "The model's provider sent nothing for " + a.silence.String() + ".", Cause: errSilent}
 	case isRefusal:
 		return refusal(refused)
 	case err != nil && strings.Contains(err.Error(), "unexpected end of JSON") || err == nil:
-		return &EndError{Kind: task.EndModelUnavailable, Text: "The answer of the model's provider broke off.", cause: err}
+		return &model.EndError{Kind: task.EndModelUnavailable, Text: "The answer of the model's provider broke off.", Cause: err}
 	}
-	return &EndError{Kind: task.EndModelUnavailable, Text: "The model's provider could not be reached, or its answer broke off.", cause: err}
+	return &model.EndError{Kind: task.EndModelUnavailable, Text: "The model's provider could not be reached, or its answer broke off.", Cause: err}
 }
 
 // refusal sorts an error that the provider told, as an answer of its own or, with status 200, within a stream.
-func refusal(e *anthropic.Error) *EndError {
+func refusal(e *anthropic.Error) *model.EndError {
 	var told struct {
 		Error   provider.Error `json:"error"`
 		Message string         `json:"message"` // Bedrock's
@@ -90,5 +91,5 @@ func refusal(e *anthropic.Error) *EndError {
 	} else if told.Error.Type == "" {
 		failure.Kind = task.EndModelUnavailable
 	}
-	return &EndError{Kind: failure.Kind, Text: failure.Text, cause: e}
+	return &model.EndError{Kind: failure.Kind, Text: failure.Text, Cause: e}
 }
