@@ -39,7 +39,7 @@ var layers = []struct {
 	{"shared/source", []string{"shared/store", "shared/app", "shared/api", "shared/wire"}, "reading a Source needs the Source alone"},
 	{"functions/api", []string{"shared/source", "shared/notify", "shared/agent/broker"}, "what a function links it loads at each cold start"},
 	{"functions/dispatch", []string{"shared/source", "shared/notify"}, "what a function links it loads at each cold start"},
-	{"cookbook/01-quickstart", []string{"shared/model/messages"}, "its client is a third of what a newcomer's first command would compile"},
+	{"cookbook/01-quickstart", []string{"shared/model/messages", "shared/source/gitless"}, "their libraries are a third of what a newcomer's first command would compile"},
 	{"shared/netlock", []string{"shared/task", "shared/app", "shared/wire", "shared/agent"}, "the lock stands on its own"},
 }
 

@@ -15,7 +15,7 @@ import (
 	"companyos/shared/cloud"
 	"companyos/shared/config"
 	"companyos/shared/queue/sqs"
-	"companyos/shared/source"
+	"companyos/shared/source/gitless"
 	"companyos/shared/worker"
 )
 
@@ -34,7 +34,7 @@ func main() {
 	}
 	open := cloud.Once(func(ctx context.Context) (*app.Company, error) {
 		log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
-		return cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Steps: work.Steps.Names(), Sources: source.Remote, Channels: channels(c), Log: log})
+		return cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Steps: work.Steps.Names(), Sources: gitless.Reader, Channels: channels(c), Log: log})
 	})
 	lambda.Start(func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		company, err := open(ctx)

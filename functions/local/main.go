@@ -16,6 +16,7 @@ import (
 	"companyos/shared/config"
 	"companyos/shared/local"
 	"companyos/shared/model/messages"
+	"companyos/shared/source/gitless"
 	"companyos/shared/worker"
 )
 
@@ -38,5 +39,7 @@ func run(ctx context.Context, args []string) error {
 	if err := models.Check(); err != nil {
 		return fmt.Errorf("anthropic-base-url: %w", err)
 	}
-	return local.Serve(ctx, c, worker.Worker{Steps: steps.Registered(), Models: models}, checks.Registered(), os.Stdout)
+	return local.Serve(ctx, c, local.Parts{
+		Work: worker.Worker{Steps: steps.Registered(), Models: models}, Checks: checks.Registered(), Library: gitless.Read,
+	}, os.Stdout)
 }

@@ -17,7 +17,7 @@ import (
 	"companyos/shared/cloud"
 	"companyos/shared/config"
 	"companyos/shared/routine"
-	"companyos/shared/source"
+	"companyos/shared/source/gitless"
 )
 
 func main() {
@@ -30,7 +30,7 @@ func main() {
 	}
 	open := cloud.Once(func(ctx context.Context) (*app.Company, error) {
 		log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
-		company, err := cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Checks: checks.Registered(), Sources: source.Remote, Log: log})
+		company, err := cloud.Open(ctx, cloud.Config(), c.Company, cloud.Parts{Checks: checks.Registered(), Sources: gitless.Reader, Log: log})
 		if err == nil {
 			company.Retention = routine.Retention{HistoryDays: c.AutomationHistoryRetention, ArtifactDays: c.RetentionDays}
 		}

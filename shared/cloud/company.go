@@ -30,7 +30,7 @@ type Parts struct {
 	Steps     []string             // registered workflow steps, nil where none run
 	Checks    map[string]app.Check // registered acceptance checks, where any is named or run
 
-	// How Sources are read, source.Remote, and where summaries go. A function that does neither has nil and does not link it.
+	// How Sources are read, gitless.Reader, and where summaries go. A function that does neither has nil and does not link it.
 	Sources  func(hosts []string, secrets SecretReader) func(context.Context, company.Source) ([]company.Document, error)
 	Channels func(secrets SecretReader) map[string]app.Channel
 

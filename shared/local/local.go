@@ -27,6 +27,7 @@ import (
 	"companyos/shared/queue"
 	"companyos/shared/sandbox"
 	"companyos/shared/sandbox/process"
+	"companyos/shared/source"
 	"companyos/shared/store"
 	"companyos/shared/store/embedded"
 	"companyos/shared/store/schema"
@@ -43,8 +44,9 @@ type Config struct {
 	Sandboxes      func(Paths) (Launcher, error) // nil: processes of this machine
 	Auth           api.AuthConfig                // without a secret and an issuer: development tokens with a secret of the data folder
 	GitHosts       []string
-	Sources        string // folder of local Sources; empty: none are read
-	PublicURL      string // where sandboxes reach the API; empty: where it listens
+	Sources        string         // folder of local Sources; empty: none are read
+	Library        source.Library // reads remote Sources where there is no git
+	PublicURL      string         // where sandboxes reach the API; empty: where it listens
 	MaxSandboxes   int
 	MaxPending     int
 	Automation     Automation

@@ -22,6 +22,7 @@ import (
 	"companyos/shared/executor"
 	"companyos/shared/routine"
 	"companyos/shared/sandbox/docker"
+	"companyos/shared/source"
 	"companyos/shared/worker"
 )
 
@@ -37,9 +38,16 @@ func Available() []executor.Harness {
 	return all
 }
 
+// Parts are what a program gives to its Company: what it links, it can do.
+type Parts struct {
+	Work    worker.Worker
+	Checks  map[string]app.Check
+	Library source.Library // reads remote Sources where there is no git
+}
+
 // Serve is the program functions/local: it starts a Company, says where it is and who may come in, and ends it when ctx
 // does.
-func Serve(ctx context.Context, c config.Local, work worker.Worker, checks map[string]app.Check, out io.Writer) error {
+func Serve(ctx context.Context, c config.Local, parts Parts, out io.Writer) error {
 	log := slog.New(slog.NewJSONHandler(out, nil))
 	log.LogAttrs(ctx, slog.LevelInfo, "settings", c.Values...)
 	if c.Reset {
@@ -47,11 +55,10 @@ func Serve(ctx context.Context, c config.Local, work worker.Worker, checks map[s
 			return err
 		}
 	}
-	cfg, err := configure(ctx, c, work, log)
+	cfg, err := configure(ctx, c, parts, log)
 	if err != nil {
 		return err
 	}
-	cfg.Automation.Checks = checks
 	company, err := Start(ctx, cfg)
 	if err != nil {
 		return err
@@ -70,12 +77,12 @@ func Serve(ctx context.Context, c config.Local, work worker.Worker, checks map[s
 	return errors.Join(err, company.Close(ctx))
 }
 
-func configure(ctx context.Context, c config.Local, work worker.Worker, log *slog.Logger) (cfg Config, err error) {
+func configure(ctx context.Context, c config.Local, parts Parts, log *slog.Logger) (cfg Config, err error) {
 	hosts, err := company.ParseGitHosts(c.GitHosts)
 	if err != nil {
 		return cfg, err
 	}
-	executors, err := openExecutors(ctx, c, hosts, work.Steps, log)
+	executors, err := openExecutors(ctx, c, hosts, parts.Work.Steps, log)
 	if err != nil {
 		return cfg, err
 	}
@@ -86,11 +93,11 @@ func configure(ctx context.Context, c config.Local, work worker.Worker, log *slo
 		}
 	}
 	return Config{
-		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: work.Run, GitHosts: hosts, Sources: c.Sources,
+		Addr: c.Addr, Data: c.Data, DatabaseURL: c.DatabaseURL, Executors: executors, Runner: parts.Work.Run, GitHosts: hosts, Sources: c.Sources, Library: parts.Library,
 		Auth:         api.AuthConfig{HS256Secret: c.JWTHS256Secret, Issuer: c.JWTIssuer, Audience: c.JWTAudience, GroupsClaim: c.GroupsClaim, Roles: roles},
 		MaxSandboxes: c.MaxSandboxes, MaxPending: c.MaxPending, Sandboxes: containers(c), Log: log,
 		Automation: Automation{
-			TickCron: c.TickCron, Retention: routine.Retention{HistoryDays: c.AutomationHistoryRetention, ArtifactDays: c.RetentionDays},
+			Checks: parts.Checks, TickCron: c.TickCron, Retention: routine.Retention{HistoryDays: c.AutomationHistoryRetention, ArtifactDays: c.RetentionDays},
 		},
 	}, nil
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"os/exec"
 
 	"companyos/shared/app"
 	"companyos/shared/company"
@@ -23,5 +24,8 @@ func (c *Company) sourceReader() func(context.Context, company.Source) ([]compan
 		return c.cfg.Automation.ReadSource
 	}
 	reader := &source.Reader{Root: c.cfg.Sources, GitHosts: c.cfg.GitHosts, Token: source.GitHubToken(c.secrets)}
+	if _, err := exec.LookPath("git"); err != nil {
+		reader.Library = c.cfg.Library
+	}
 	return reader.Read
 }

@@ -53,12 +53,62 @@ func (r *Reader) git(ctx context.Context, s company.Source, config config, c *co
 		ref = "refs/heads/" + config.Branch
 	}
 	link := linker(s.Reference, strings.TrimPrefix(ref, "refs/heads/"))
-	if g.remote && r.gitless() {
-		err = g.readByLibrary(ctx, ref, config, c, link)
+	if g.remote && r.Library != nil {
+		err = g.readByLibrary(ctx, r.Library, ref, config, c, link)
 	} else {
 		err = g.readByGit(ctx, ref, config, c, link)
 	}
 	return g.explain(ctx, err, ref)
+}
+
+// Library reads the tip of a branch of a remote repository: it calls take for each of its files, in the order of their paths.
+type Library func(ctx context.Context, remote Remote, take func(File)) error
+
+// Remote is what a Library reads, and how much of it.
+type Remote struct {
+	URL   string
+	Token string // empty for none
+	Ref   string
+	Dir   string // an empty folder, or none, for what is fetched
+	Fetch int64  // bytes that the host may send
+	Item  int64  // bytes of the largest file that is worth fetching
+}
+
+// File is a file of a repository, or a link or a submodule, which cannot be read.
+type File struct {
+	Path string
+	Size int64
+	Read func() ([]byte, error) // nil: it is none that is taken
+}
+
+// What a Library answers beside what it met on the way.
+var (
+	ErrNoRef    = errors.New("the repository has no such branch")
+	ErrTooLarge = errors.New("the repository is too large")
+	// ErrNoFilter is a host that sends every file, however large: a small pack can hold gigabytes.
+	ErrNoFilter = errors.New("the host does not support partial fetches")
+)
+
+func (g *repository) readByLibrary(ctx context.Context, read Library, ref string, config config, c *collection, link func(string) string) error {
+	remote := Remote{URL: g.url, Token: g.token, Ref: ref, Dir: g.base, Fetch: g.limits.Fetch, Item: g.limits.Item}
+	return read(ctx, remote, func(f File) {
+		if !config.wants(f.Path) {
+			return
+		}
+		if f.Read == nil {
+			c.skip(f.Path)
+			return
+		}
+		if !c.fits(f.Path, f.Size) {
+			return
+		}
+		content, err := f.Read()
+		if err != nil {
+			c.skip(f.Path)
+			return
+		}
+		c.add(f.Path, link(f.Path), content)
+	})
 }
 
 func (g *repository) readByGit(ctx context.Context, ref string, config config, c *collection, link func(string) string) error {
@@ -135,19 +185,14 @@ func (g *repository) fetch(ctx context.Context, ref string) (commit string, err 
 	}
 	commit, ok := gitcmd.Tip(out, ref)
 	if !ok {
-		return "", errNoRef
+		return "", ErrNoRef
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	go gitcmd.WatchSize(ctx, g.base, g.limits.Fetch, func() { stop(errTooLarge) })
+	go gitcmd.WatchSize(ctx, g.base, g.limits.Fetch, func() { stop(ErrTooLarge) })
 	_, err = g.run(ctx, gitcmd.FetchArgs(g.base, g.url, commit), nil)
 	return commit, err
 }
-
-var (
-	errNoRef    = errors.New("the repository has no such branch")
-	errTooLarge = errors.New("the repository is too large")
-)
 
 // file is one entry of a tree that is a file.
 type file struct{ object, path string }
@@ -239,7 +284,7 @@ func (g *repository) run(ctx context.Context, args []string, stdin io.Reader) ([
 	case cause != nil:
 		return nil, cause
 	case out.over:
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
 	return nil, fmt.Errorf("git %s: %w: %s", args[0], err, complaints.String())
 }
@@ -265,13 +310,13 @@ func (g *repository) explain(ctx context.Context, err error, ref string) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errNoFilter):
+	case errors.Is(err, ErrNoFilter):
 		return notNow("This process reads repositories only of hosts that support partial fetches", err)
 	case errors.Is(err, exec.ErrNotFound):
 		return notNow("This process cannot read git Sources: git is not installed", err)
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, ErrTooLarge):
 		return unreadable("The repository is larger than is read")
-	case errors.Is(err, errNoRef), exit != nil && exit.ExitCode() == 2:
+	case errors.Is(err, ErrNoRef), exit != nil && exit.ExitCode() == 2:
 		return unreadable("The repository has no %s", strings.TrimPrefix(ref, "refs/heads/"))
 	case ctx.Err() != nil:
 		return notNow("The repository did not answer in time", err)

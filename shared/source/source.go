@@ -28,7 +28,7 @@ type Reader struct {
 	GitHosts []string                                            // URL prefixes that repositories may have beside GitHub
 	Token    func(ctx context.Context) (token string, err error) // GITHUB_READ_TOKEN; nil: no repository that needs it is read
 	Limits   Limits
-	noGit    bool // as where git is not installed
+	Library  Library // reads remote repositories in the place of git, where there is none; nil: git does
 
 	// How a website is reached; the defaults are this machine's resolver, dialer and certificates. Dial gets an address
 	// and a port that have passed.
@@ -46,11 +46,6 @@ func GitHubToken(secrets Secrets) func(context.Context) (string, error) {
 		values, err := secrets(ctx, []string{executor.SecretGitHubToken})
 		return values[executor.SecretGitHubToken], err
 	}
-}
-
-// Remote reads websites and remote git repositories, for a process that has no folder of local Sources.
-func Remote(hosts []string, secrets Secrets) func(context.Context, company.Source) ([]company.Document, error) {
-	return (&Reader{GitHosts: hosts, Token: GitHubToken(secrets)}).Read
 }
 
 // Limits bounds a reading. Zero fields have the default.

@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 
 	"companyos/shared/agent/gittest"
 	"companyos/shared/company"
+	"companyos/shared/source"
+	"companyos/shared/source/gitless"
 	"companyos/shared/task"
 )
 
@@ -64,7 +66,7 @@ func TestMarkdown(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(docs, "pipe.md"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, at := &Reader{Root: root}, "file://"+docs
+	r, at := &source.Reader{Root: root}, "file://"+docs
 	for _, reference := range []string{"docs", docs, "docs/", "./docs"} {
 		items, err := r.Read(t.Context(), markdown(reference))
 		want := "a.md " + at + "/a.md \"# A\\n\"\ninside.md " + at + "/inside.md \"# A\\n\"\nsub/b.MARKDOWN " + at + "/sub/b.MARKDOWN \"b\"\n"
@@ -97,7 +99,7 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("%s %s: %v %s", s.Reference, s.Config, err, text(items))
 		}
 	}
-	if _, err := (&Reader{}).Read(t.Context(), markdown(docs)); err == nil || !strings.Contains(err.Error(), "no folder for them is configured") {
+	if _, err := (&source.Reader{}).Read(t.Context(), markdown(docs)); err == nil || !strings.Contains(err.Error(), "no folder for them is configured") {
 		t.Errorf("without a folder: %v", err)
 	}
 }
@@ -109,15 +111,15 @@ func TestLimits(t *testing.T) {
 		write(t, filepath.Join(root, fmt.Sprintf("%d.md", n)), strings.Repeat("x", 100))
 	}
 	for _, c := range []struct {
-		limits         Limits
+		limits         source.Limits
 		items, skipped int
-	}{{Limits{}, 10, 0}, {Limits{Items: 4}, 4, 6}, {Limits{Total: 350}, 3, 7}, {Limits{Item: 100}, 10, 0}} {
-		items, err := (&Reader{Root: root, Limits: c.limits}).Read(t.Context(), markdown("."))
+	}{{source.Limits{}, 10, 0}, {source.Limits{Items: 4}, 4, 6}, {source.Limits{Total: 350}, 3, 7}, {source.Limits{Item: 100}, 10, 0}} {
+		items, err := (&source.Reader{Root: root, Limits: c.limits}).Read(t.Context(), markdown("."))
 		if err != nil || len(items) != c.items || len(items[0].SkippedPaths) != c.skipped {
 			t.Errorf("%+v: %v, %d items", c.limits, err, len(items))
 		}
 	}
-	if _, err := (&Reader{Root: root, Limits: Limits{Item: 99}}).Read(t.Context(), markdown(".")); err == nil || err.Error() != "The Source holds no text that can be read" {
+	if _, err := (&source.Reader{Root: root, Limits: source.Limits{Item: 99}}).Read(t.Context(), markdown(".")); err == nil || err.Error() != "The Source holds no text that can be read" {
 		t.Errorf("nothing fits: %v", err)
 	}
 }
@@ -137,12 +139,12 @@ func gitSource(reference, branch string, credential *string, paths ...string) co
 // TestGit: git, and the library in its place, read the same.
 func TestGit(t *testing.T) {
 	t.Parallel()
-	for name, noGit := range map[string]bool{"git": false, "library": true} {
-		t.Run(name, func(t *testing.T) { t.Parallel(); testGit(t, noGit) })
+	for name, library := range map[string]source.Library{"git": nil, "library": gitless.Read} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); testGit(t, library) })
 	}
 }
 
-func testGit(t *testing.T, noGit bool) {
+func testGit(t *testing.T, library source.Library) {
 	server, err := gittest.Start(t.TempDir(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +166,7 @@ func testGit(t *testing.T, noGit bool) {
 		t.Fatal(err)
 	}
 	token := "GITHUB_READ_TOKEN"
-	r := &Reader{GitHosts: []string{server.URL + "/"}, Token: func(context.Context) (string, error) { return "let-me-in", nil }, noGit: noGit}
+	r := &source.Reader{GitHosts: []string{server.URL + "/"}, Token: func(context.Context) (string, error) { return "let-me-in", nil }, Library: library}
 	at := repository.URL + "/blob/"
 	for _, c := range []struct {
 		source company.Source
@@ -206,7 +208,7 @@ func testGit(t *testing.T, noGit bool) {
 			t.Errorf("%s %s: %v, want %s", c.source.Reference, c.source.Config, err, c.kind)
 		}
 	}
-	for name, limits := range map[string]Limits{"size": {Fetch: 1}, "time": {Reading: time.Nanosecond}} {
+	for name, limits := range map[string]source.Limits{"size": {Fetch: 1}, "time": {Reading: time.Nanosecond}} {
 		hurried := *r
 		hurried.Limits = limits
 		if name == "size" {
@@ -245,7 +247,7 @@ func TestGitFolder(t *testing.T) {
 		}
 	}
 	link(t, filepath.Join(outside, "repo"), filepath.Join(root, "linked"))
-	r := &Reader{Root: root}
+	r := &source.Reader{Root: root}
 	items, err := r.Read(t.Context(), gitSource("repo", "main", nil))
 	if want := "README.md repo@main:README.md \"# Hi\\n\"\n"; err != nil || text(items) != want {
 		t.Errorf("got %v %s, want %s", err, text(items), want)
@@ -258,7 +260,7 @@ func TestGitFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if items, err := (&Reader{Root: relative}).Read(t.Context(), gitSource("repo", "", nil)); err != nil || len(items) != 1 {
+	if items, err := (&source.Reader{Root: relative}).Read(t.Context(), gitSource("repo", "", nil)); err != nil || len(items) != 1 {
 		t.Errorf("with a relative folder: %v %s", err, text(items))
 	}
 	for _, reference := range []string{"linked", filepath.Join(outside, "repo"), "../x", "none", "."} {

@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"companyos/shared/company"
+	"companyos/shared/source"
 	"companyos/shared/task"
 )
 
@@ -25,7 +26,7 @@ const publicIP = "93.184.216.34"
 
 // site is a website on this machine that the reader takes for https://example.com on a public address.
 type site struct {
-	reader *Reader
+	reader *source.Reader
 	mux    *http.ServeMux
 	dialed []string
 	asked  atomic.Int64 // times that the name was resolved
@@ -40,7 +41,7 @@ func newSite(t *testing.T) *site {
 	t.Cleanup(server.Close)
 	certificates := x509.NewCertPool()
 	certificates.AddCert(server.Certificate())
-	s.reader = &Reader{
+	s.reader = &source.Reader{
 		Certificates: certificates,
 		Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			s.asked.Add(1)
@@ -50,7 +51,7 @@ func newSite(t *testing.T) *site {
 			s.dialed = append(s.dialed, address)
 			return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
 		},
-		Limits: Limits{Page: 5 * time.Second},
+		Limits: source.Limits{Page: 5 * time.Second},
 	}
 	return s
 }
@@ -270,7 +271,7 @@ func TestWebsiteNames(t *testing.T) {
 func TestWebsiteByDefault(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:9")
 	t.Setenv("https_proxy", "http://127.0.0.1:9")
-	r := &Reader{Resolve: func(context.Context, string) ([]netip.Addr, error) {
+	r := &source.Reader{Resolve: func(context.Context, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 	}}
 	if _, err := r.Read(t.Context(), website("https://example.com/")); err == nil || err.Error() != "Website Sources cannot read private network addresses" {

@@ -1,4 +1,4 @@
-package source
+package gitless_test
 
 import (
 	"context"
@@ -9,8 +9,15 @@ import (
 	"testing"
 
 	"companyos/shared/agent/gittest"
+	"companyos/shared/company"
+	"companyos/shared/source"
+	"companyos/shared/source/gitless"
 	"companyos/shared/task"
 )
+
+func gitSource(reference, config string) company.Source {
+	return company.Source{Type: company.SourceGit, Reference: reference, Config: []byte(config)}
+}
 
 // packets is what a git host says: each line with its length, an empty one ends a section.
 func packets(lines ...string) string {
@@ -58,12 +65,12 @@ func TestLibraryAsksForLittle(t *testing.T) {
 		}
 	}))
 	t.Cleanup(host.Close)
-	r := &Reader{GitHosts: []string{host.URL + "/"}, Limits: Limits{Fetch: 1 << 20}, noGit: true}
+	r := &source.Reader{GitHosts: []string{host.URL + "/"}, Limits: source.Limits{Fetch: 1 << 20}, Library: gitless.Read}
 	for name, want := range map[string]string{
 		"moved": "does not exist, needs another credential", "whole": "only of hosts that support partial fetches",
 		"endless": "larger than is read", "broken": "cannot be read",
 	} {
-		_, err := r.Read(t.Context(), gitSource(host.URL+"/a/"+name, "main", nil))
+		_, err := r.Read(t.Context(), gitSource(host.URL+"/a/"+name, `{"branch":"main"}`))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -92,18 +99,18 @@ func TestLibraryLeavesLargePacks(t *testing.T) {
 	if _, err := repository.Commit(gittest.Commit{Branch: "main", Message: "one", Files: files}); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reader{GitHosts: []string{server.URL + "/"}, noGit: true}
-	items, err := r.Read(t.Context(), gitSource(repository.URL, "", nil))
+	r := &source.Reader{GitHosts: []string{server.URL + "/"}, Library: gitless.Read}
+	items, err := r.Read(t.Context(), gitSource(repository.URL, "{}"))
 	if err != nil || len(items) != 200 {
 		t.Errorf("%d items, %v", len(items), err)
 	}
 	r.Limits.Fetch = 10 << 10
-	if _, err := r.Read(t.Context(), gitSource(repository.URL, "", nil)); task.KindOf(err) != task.KindInvalid || !strings.Contains(err.Error(), "larger than is read") {
+	if _, err := r.Read(t.Context(), gitSource(repository.URL, "{}")); task.KindOf(err) != task.KindInvalid || !strings.Contains(err.Error(), "larger than is read") {
 		t.Errorf("over the limit: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Read(ctx, gitSource(repository.URL, "", nil)); task.KindOf(err) != task.KindUnavailable {
+	if _, err := r.Read(ctx, gitSource(repository.URL, "{}")); task.KindOf(err) != task.KindUnavailable {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -1,11 +1,12 @@
-package source
+// Package gitless reads remote repositories on a machine without git, as a function's is: by a library, which starts nothing
+// and asks the host for no file that is larger than what is taken.
+package gitless
 
 import (
 	"context"
 	"errors"
 	"io"
 	"net/http"
-	"os/exec"
 	"slices"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -20,28 +21,24 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"companyos/shared/company"
+	"companyos/shared/source"
 )
 
-// A function's machine has no git. There a remote repository is read by a library, which starts nothing and asks the host for
-// no file that is larger than what is taken.
-
-// errNoFilter is a host that sends every file, however large: a small pack can hold gigabytes.
-var errNoFilter = errors.New("the host does not support partial fetches")
-
-// gitless says that this machine has no git.
-func (r *Reader) gitless() bool {
-	_, err := exec.LookPath("git")
-	return r.noGit || err != nil
+// Reader reads websites and remote git repositories, for a function: it has neither git nor a folder of local Sources.
+func Reader(hosts []string, secrets source.Secrets) func(context.Context, company.Source) ([]company.Document, error) {
+	return (&source.Reader{GitHosts: hosts, Token: source.GitHubToken(secrets), Library: Read}).Read
 }
 
-// readByLibrary does what fetch and read do.
-func (g *repository) readByLibrary(ctx context.Context, ref string, config config, c *collection, link func(string) string) error {
-	bounded := &boundedTransport{left: g.limits.Fetch}
-	store := filesystem.NewStorage(osfs.New(g.base), cache.NewObjectLRU(8*cache.MiByte))
+// Read is a source.Library.
+func Read(ctx context.Context, remote source.Remote, take func(source.File)) error {
+	bounded := &boundedTransport{left: remote.Fetch}
+	store := filesystem.NewStorage(osfs.New(remote.Dir), cache.NewObjectLRU(8*cache.MiByte))
 	defer func() { _ = store.Close() }()
-	commit, err := g.fetchByLibrary(ctx, bounded, store, plumbing.ReferenceName(ref))
+	commit, err := fetch(ctx, remote, bounded, store)
 	if bounded.over {
-		return errTooLarge
+		return source.ErrTooLarge
 	}
 	if err != nil {
 		return err
@@ -63,29 +60,20 @@ func (g *repository) readByLibrary(ctx context.Context, ref string, config confi
 			return nil
 		case err != nil:
 			return err
-		case entry.Mode != filemode.Dir && config.wants(path):
-			takeBlob(store, entry, path, c, link)
+		case entry.Mode != filemode.Dir:
+			take(file(store, entry, path))
 		}
 	}
 	return context.Cause(ctx)
 }
 
-// takeBlob takes a file that the host sent; it kept the large ones.
-func takeBlob(store *filesystem.Storage, entry object.TreeEntry, path string, c *collection, link func(string) string) {
+// file is an entry of a tree. The host kept the large files, so they are none that can be read.
+func file(store *filesystem.Storage, entry object.TreeEntry, path string) source.File {
 	size, err := store.EncodedObjectSize(entry.Hash)
 	if err != nil || !slices.Contains([]filemode.FileMode{filemode.Regular, filemode.Deprecated, filemode.Executable}, entry.Mode) {
-		c.skip(path)
-		return
+		return source.File{Path: path}
 	}
-	if !c.fits(path, size) {
-		return
-	}
-	content, err := readBlob(store, entry.Hash)
-	if err != nil {
-		c.skip(path)
-		return
-	}
-	c.add(path, link(path), content)
+	return source.File{Path: path, Size: size, Read: func() ([]byte, error) { return readBlob(store, entry.Hash) }}
 }
 
 func readBlob(store *filesystem.Storage, id plumbing.Hash) ([]byte, error) {
@@ -101,15 +89,15 @@ func readBlob(store *filesystem.Storage, id plumbing.Hash) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// fetchByLibrary brings the commit that a ref names, without its history.
-func (g *repository) fetchByLibrary(ctx context.Context, bounded http.RoundTripper, store *filesystem.Storage, ref plumbing.ReferenceName) (commit plumbing.Hash, err error) {
-	endpoint, err := transport.NewEndpoint(g.url)
+// fetch brings the commit that a ref names, without its history.
+func fetch(ctx context.Context, remote source.Remote, bounded http.RoundTripper, store *filesystem.Storage) (commit plumbing.Hash, err error) {
+	endpoint, err := transport.NewEndpoint(remote.URL)
 	if err != nil {
 		return commit, err
 	}
 	var auth transport.AuthMethod
-	if g.token != "" {
-		auth = &githttp.BasicAuth{Username: "x-access-token", Password: g.token}
+	if remote.Token != "" {
+		auth = &githttp.BasicAuth{Username: "x-access-token", Password: remote.Token}
 	}
 	client := githttp.NewClientWithOptions(&http.Client{Transport: bounded}, &githttp.ClientOptions{RedirectPolicy: githttp.NoFollowRedirects})
 	session, err := client.NewUploadPackSession(endpoint, auth)
@@ -119,25 +107,25 @@ func (g *repository) fetchByLibrary(ctx context.Context, bounded http.RoundTripp
 	defer func() { _ = session.Close() }()
 	there, err := session.AdvertisedReferencesContext(ctx)
 	if errors.Is(err, transport.ErrEmptyRemoteRepository) {
-		return commit, errNoRef
+		return commit, source.ErrNoRef
 	}
 	if err != nil {
 		return commit, err
 	}
-	switch named, known := there.References[ref.String()]; {
+	switch named, known := there.References[remote.Ref]; {
 	case known:
 		commit = named
-	case ref == plumbing.HEAD && there.Head != nil:
+	case remote.Ref == plumbing.HEAD.String() && there.Head != nil:
 		commit = *there.Head
 	default:
-		return commit, errNoRef
+		return commit, source.ErrNoRef
 	}
 	if !there.Capabilities.Supports(capability.Filter) || !there.Capabilities.Supports(capability.Shallow) {
-		return commit, errNoFilter
+		return commit, source.ErrNoFilter
 	}
 	ask := packp.NewUploadPackRequestFromCapabilities(there.Capabilities)
 	ask.Wants, ask.Depth = []plumbing.Hash{commit}, packp.DepthCommits(1)
-	ask.Filter = packp.FilterBlobLimit(uint64(g.limits.Item)+1, packp.BlobLimitPrefixNone)
+	ask.Filter = packp.FilterBlobLimit(uint64(remote.Item)+1, packp.BlobLimitPrefixNone)
 	if err := errors.Join(ask.Capabilities.Set(capability.Shallow), ask.Capabilities.Set(capability.Filter)); err != nil {
 		return commit, err
 	}
@@ -180,7 +168,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.of.left -= int64(n); b.of.left < 0 {
 		b.of.over = true
-		return 0, errTooLarge
+		return 0, source.ErrTooLarge
 	}
 	return n, err
 }
