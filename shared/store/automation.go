@@ -15,7 +15,7 @@ import (
 
 // TakeClaim gives an exclusive duty to a holder for a while; false when another has it.
 func (db *DB) TakeClaim(ctx context.Context, name, holder string, life time.Duration) (bool, error) {
-	_, err := db.read().TakeClaim(ctx, pgq.TakeClaimParams{Name: name, Holder: holder, Seconds: int64(life / time.Second)})
+	_, err := db.single().TakeClaim(ctx, pgq.TakeClaimParams{Name: name, Holder: holder, Seconds: int64(life / time.Second)})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -24,7 +24,7 @@ func (db *DB) TakeClaim(ctx context.Context, name, holder string, life time.Dura
 
 // FreeClaim gives a duty back.
 func (db *DB) FreeClaim(ctx context.Context, name, holder string) error {
-	return unavailable(db.read().FreeClaim(ctx, pgq.FreeClaimParams{Name: name, Holder: holder}))
+	return unavailable(db.single().FreeClaim(ctx, pgq.FreeClaimParams{Name: name, Holder: holder}))
 }
 
 // WorkRef is a Task that a tick has to look at, and its place in the order.
@@ -83,7 +83,7 @@ func (db *DB) CompletionRoutines(ctx context.Context, now time.Time) ([]routine.
 
 // CompletableProjects returns active Projects of a Product whose Tasks are all finished, oldest first.
 func (db *DB) CompletableProjects(ctx context.Context, productID string, most int) ([]company.Project, error) {
-	rows, err := db.read().OpenProjectsWithoutOpenTasks(ctx, pgq.OpenProjectsWithoutOpenTasksParams{ProductID: productID, Most: int32(most)})
+	rows, err := db.single().OpenProjectsWithoutOpenTasks(ctx, pgq.OpenProjectsWithoutOpenTasksParams{ProductID: productID, Most: int32(most)})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -94,7 +94,7 @@ func (db *DB) CompletableProjects(ctx context.Context, productID string, most in
 
 // TasksOfProject returns a Project's Tasks by id, archived ones included.
 func (db *DB) TasksOfProject(ctx context.Context, projectID string, most int) ([]TaskInPlace, error) {
-	rows, err := db.read().TasksOfProject(ctx, pgq.TasksOfProjectParams{ProjectID: projectID, Most: int32(most)})
+	rows, err := db.single().TasksOfProject(ctx, pgq.TasksOfProjectParams{ProjectID: projectID, Most: int32(most)})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -159,7 +159,7 @@ func (db *DB) StreakingTasks(ctx context.Context, ids []string) ([]string, error
 
 // TaskByDedupeKey returns the Task of a proposal; ok is false when it was never made.
 func (db *DB) TaskByDedupeKey(ctx context.Context, productID, key string) (t TaskInPlace, ok bool, err error) {
-	return taskByDedupeKey(ctx, db.read(), productID, key)
+	return taskByDedupeKey(ctx, db.single(), productID, key)
 }
 
 // TaskByDedupeKey is DB.TaskByDedupeKey inside the transaction.

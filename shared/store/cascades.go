@@ -58,7 +58,7 @@ func (tx *Tx) announceCascades(ctx context.Context, parent, id string, all []com
 // CascadeBatch returns the next batch, of at most so many children, of the parent that was changed first among those
 // changed before a moment; nil when there is none.
 func (db *DB) CascadeBatch(ctx context.Context, before time.Time, most int) (*CascadeBatch, error) {
-	of, err := db.read().OldestCascade(ctx, before)
+	of, err := db.single().OldestCascade(ctx, before)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

@@ -23,12 +23,12 @@ type Delivery struct {
 
 // Delivery returns the receipt of a run, nil when its summary did not arrive yet.
 func (db *DB) Delivery(ctx context.Context, productID, runID string) (*Delivery, error) {
-	return deliveryOrNone(db.read().Delivery(ctx, pgq.DeliveryParams{ProductID: productID, RunID: runID}))
+	return deliveryOrNone(db.single().Delivery(ctx, pgq.DeliveryParams{ProductID: productID, RunID: runID}))
 }
 
 // LatestDelivery returns the receipt of the last summary of a Product that arrived, nil for none.
 func (db *DB) LatestDelivery(ctx context.Context, productID string) (*Delivery, error) {
-	return deliveryOrNone(db.read().LatestDelivery(ctx, productID))
+	return deliveryOrNone(db.single().LatestDelivery(ctx, productID))
 }
 
 func deliveryOrNone(row pgq.Delivery, err error) (*Delivery, error) {

@@ -41,7 +41,7 @@ func (tx *Tx) AddEvents(ctx context.Context, runID string, events []Event) error
 
 // EventsAfter returns the events of a run with a higher sequence number, oldest first.
 func (db *DB) EventsAfter(ctx context.Context, runID string, after int64, most int) ([]Event, error) {
-	rows, err := db.read().EventsAfter(ctx, pgq.EventsAfterParams{RunID: runID, After: after, Most: int32(most)})
+	rows, err := db.single().EventsAfter(ctx, pgq.EventsAfterParams{RunID: runID, After: after, Most: int32(most)})
 	if err != nil {
 		return nil, unavailable(err)
 	}

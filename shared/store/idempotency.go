@@ -22,7 +22,7 @@ type Answer struct {
 
 // Answer returns what was answered to a caller's key, nil when the key is new.
 func (db *DB) Answer(ctx context.Context, userID, key string) (*Answer, error) {
-	row, err := db.read().IdempotentAnswer(ctx, pgq.IdempotentAnswerParams{UserID: userID, Key: key})
+	row, err := db.single().IdempotentAnswer(ctx, pgq.IdempotentAnswerParams{UserID: userID, Key: key})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -42,6 +42,6 @@ func (tx *Tx) InsertAnswer(ctx context.Context, a Answer) (bool, error) {
 
 // DeleteAnswers forgets answers that were given before a moment, at most so many, and returns how many.
 func (db *DB) DeleteAnswers(ctx context.Context, before time.Time, most int) (int64, error) {
-	n, err := db.read().DeleteIdempotentAnswers(ctx, pgq.DeleteIdempotentAnswersParams{CreatedBefore: before, Most: int32(most)})
+	n, err := db.single().DeleteIdempotentAnswers(ctx, pgq.DeleteIdempotentAnswersParams{CreatedBefore: before, Most: int32(most)})
 	return n, unavailable(err)
 }

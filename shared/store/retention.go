@@ -12,19 +12,19 @@ import (
 
 // FinishedProjects are the ids of Projects of a Product that were finished before a moment and are not archived.
 func (db *DB) FinishedProjects(ctx context.Context, productID string, before time.Time, most int) ([]string, error) {
-	ids, err := db.read().FinishedProjects(ctx, pgq.FinishedProjectsParams{ProductID: productID, Before: &before, Most: int32(most)})
+	ids, err := db.single().FinishedProjects(ctx, pgq.FinishedProjectsParams{ProductID: productID, Before: &before, Most: int32(most)})
 	return ids, unavailable(err)
 }
 
 // FinishedTasks are the same of Tasks in Projects that are not archived.
 func (db *DB) FinishedTasks(ctx context.Context, productID string, before time.Time, most int) ([]string, error) {
-	ids, err := db.read().FinishedTasks(ctx, pgq.FinishedTasksParams{ProductID: productID, Before: &before, Most: int32(most)})
+	ids, err := db.single().FinishedTasks(ctx, pgq.FinishedTasksParams{ProductID: productID, Before: &before, Most: int32(most)})
 	return ids, unavailable(err)
 }
 
 // OldPages returns pages of a namespace that may be generated and were written before a moment, by path.
 func (db *DB) OldPages(ctx context.Context, namespace string, before time.Time, most int) ([]company.Page, error) {
-	rows, err := db.read().OldPages(ctx, pgq.OldPagesParams{Namespace: namespace, Before: before, Most: int32(most)})
+	rows, err := db.single().OldPages(ctx, pgq.OldPagesParams{Namespace: namespace, Before: before, Most: int32(most)})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -42,29 +42,29 @@ func (tx *Tx) DeleteWikiPage(ctx context.Context, p *company.Page) error {
 
 // DeleteAutomationRuns removes one batch of history from before a moment.
 func (db *DB) DeleteAutomationRuns(ctx context.Context, before time.Time, most int) (int64, error) {
-	n, err := db.read().DeleteAutomationRuns(ctx, pgq.DeleteAutomationRunsParams{Before: before, Most: int32(most)})
+	n, err := db.single().DeleteAutomationRuns(ctx, pgq.DeleteAutomationRunsParams{Before: before, Most: int32(most)})
 	return n, unavailable(err)
 }
 
 // DeleteStreaks removes one batch of streaks that last counted before a moment.
 func (db *DB) DeleteStreaks(ctx context.Context, before time.Time, most int) (int64, error) {
-	n, err := db.read().DeleteStreaks(ctx, pgq.DeleteStreaksParams{Before: before, Most: int32(most)})
+	n, err := db.single().DeleteStreaks(ctx, pgq.DeleteStreaksParams{Before: before, Most: int32(most)})
 	return n, unavailable(err)
 }
 
 // CountHistory counts what DeleteAutomationRuns and DeleteStreaks would remove together.
 func (db *DB) CountHistory(ctx context.Context, before time.Time) (int64, error) {
-	runs, err := db.read().CountAutomationRuns(ctx, before)
+	runs, err := db.single().CountAutomationRuns(ctx, before)
 	if err != nil {
 		return 0, unavailable(err)
 	}
-	streaks, err := db.read().CountStreaks(ctx, before)
+	streaks, err := db.single().CountStreaks(ctx, before)
 	return runs + streaks, unavailable(err)
 }
 
 // DeleteDeliveries removes receipts from before a moment, but the latest of every Product.
 func (db *DB) DeleteDeliveries(ctx context.Context, before time.Time) (int64, error) {
-	n, err := db.read().DeleteDeliveries(ctx, before)
+	n, err := db.single().DeleteDeliveries(ctx, before)
 	return n, unavailable(err)
 }
 
@@ -82,7 +82,7 @@ type OldRun struct {
 // OldRuns returns one batch of runs that ended before a moment and that retention has not taken yet, oldest first, after a
 // place in that order.
 func (db *DB) OldRuns(ctx context.Context, before time.Time, after OldRun, most int) ([]OldRun, error) {
-	rows, err := db.read().RunsToClean(ctx, pgq.RunsToCleanParams{Before: &before, AfterAt: &after.EndedAt, AfterID: after.ID, Most: int32(most)})
+	rows, err := db.single().RunsToClean(ctx, pgq.RunsToCleanParams{Before: &before, AfterAt: &after.EndedAt, AfterID: after.ID, Most: int32(most)})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -94,13 +94,13 @@ func (db *DB) OldRuns(ctx context.Context, before time.Time, after OldRun, most 
 
 // FirstEvent is the sequence number of a run's oldest event, 0 when it has none.
 func (db *DB) FirstEvent(ctx context.Context, runID string) (int64, error) {
-	n, err := db.read().FirstEvent(ctx, runID)
+	n, err := db.single().FirstEvent(ctx, runID)
 	return n, unavailable(err)
 }
 
 // DeleteEvents removes a run's events up to a sequence number.
 func (db *DB) DeleteEvents(ctx context.Context, runID string, upto int64) (int64, error) {
-	n, err := db.read().DeleteEvents(ctx, pgq.DeleteEventsParams{RunID: runID, Upto: upto})
+	n, err := db.single().DeleteEvents(ctx, pgq.DeleteEventsParams{RunID: runID, Upto: upto})
 	return n, unavailable(err)
 }
 
@@ -148,11 +148,11 @@ func (tx *Tx) followArtifacts(ctx context.Context, before, after *task.Run) erro
 
 // Garbage are keys of blobs that nothing refers to, nor can again.
 func (db *DB) Garbage(ctx context.Context, now time.Time, most int) ([]string, error) {
-	keys, err := db.read().Garbage(ctx, pgq.GarbageParams{Now: now, Most: int32(most)})
+	keys, err := db.single().Garbage(ctx, pgq.GarbageParams{Now: now, Most: int32(most)})
 	return keys, unavailable(err)
 }
 
 // DeleteGarbage forgets a key whose blob is gone.
 func (db *DB) DeleteGarbage(ctx context.Context, key string) error {
-	return unavailable(db.read().DeleteGarbage(ctx, key))
+	return unavailable(db.single().DeleteGarbage(ctx, key))
 }

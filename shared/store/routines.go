@@ -24,7 +24,7 @@ var routineList = listQuery{
 
 // Routine returns a Routine. KindNotFound when there is none.
 func (db *DB) Routine(ctx context.Context, id string) (routine.Routine, error) {
-	row, err := db.read().Routine(ctx, id)
+	row, err := db.single().Routine(ctx, id)
 	if err != nil {
 		return routine.Routine{}, unavailable(notFound(err, "Schedule"))
 	}
@@ -48,7 +48,7 @@ func (db *DB) Routines(ctx context.Context, p Page, productID string) ([]routine
 
 // DueRoutines are the ids of Routines whose time has come, longest overdue first.
 func (db *DB) DueRoutines(ctx context.Context, most int) ([]string, error) {
-	ids, err := db.read().DueRoutines(ctx, int32(most))
+	ids, err := db.single().DueRoutines(ctx, int32(most))
 	return ids, unavailable(err)
 }
 
@@ -60,7 +60,7 @@ type UpcomingRoutine struct {
 
 // UpcomingRoutines are the Routines whose time comes before a moment and has not come yet, soonest first.
 func (db *DB) UpcomingRoutines(ctx context.Context, before time.Time, most int) ([]UpcomingRoutine, error) {
-	rows, err := db.read().UpcomingRoutines(ctx, pgq.UpcomingRoutinesParams{Before: &before, Most: int32(most)})
+	rows, err := db.single().UpcomingRoutines(ctx, pgq.UpcomingRoutinesParams{Before: &before, Most: int32(most)})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -171,7 +171,7 @@ func (tx *Tx) SaveRoutineRun(ctx context.Context, before, after *routine.Run) er
 
 // RoutineRun returns the firing whose run has this id; ok is false when there is none.
 func (db *DB) RoutineRun(ctx context.Context, runID string) (r routine.Run, ok bool, err error) {
-	return routineRun(ctx, db.read(), runID)
+	return routineRun(ctx, db.single(), runID)
 }
 
 // RoutineRun is DB.RoutineRun inside the transaction.
@@ -193,11 +193,11 @@ func routineRun(ctx context.Context, q *pgq.Queries, runID string) (r routine.Ru
 
 // RoutineRuns returns one page of a Routine's firings, newest first, and the number of all.
 func (db *DB) RoutineRuns(ctx context.Context, routineID string, p Page) ([]routine.Run, int64, error) {
-	total, err := db.read().CountRoutineRuns(ctx, routineID)
+	total, err := db.single().CountRoutineRuns(ctx, routineID)
 	if err != nil || !p.reaches(total) {
 		return nil, total, unavailable(err)
 	}
-	rows, err := db.read().RoutineRuns(ctx, pgq.RoutineRunsParams{RoutineID: routineID, Most: int32(p.Limit), Skip: int32(p.skip())})
+	rows, err := db.single().RoutineRuns(ctx, pgq.RoutineRunsParams{RoutineID: routineID, Most: int32(p.Limit), Skip: int32(p.skip())})
 	if err != nil {
 		return nil, 0, unavailable(err)
 	}
@@ -207,7 +207,7 @@ func (db *DB) RoutineRuns(ctx context.Context, routineID string, p Page) ([]rout
 
 // RunningRoutineRuns returns firings from before a moment that nobody works on, oldest first.
 func (db *DB) RunningRoutineRuns(ctx context.Context, before time.Time, most int) ([]routine.Run, error) {
-	rows, err := db.read().RunningRoutineRuns(ctx, pgq.RunningRoutineRunsParams{TriggeredBefore: before, Most: int32(most)})
+	rows, err := db.single().RunningRoutineRuns(ctx, pgq.RunningRoutineRunsParams{TriggeredBefore: before, Most: int32(most)})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -230,7 +230,7 @@ func (tx *Tx) CountAcceptances(ctx context.Context, routineID, policy, except st
 
 // CountAcceptances is Tx.CountAcceptances as a single statement.
 func (db *DB) CountAcceptances(ctx context.Context, routineID, policy, except string) (int64, error) {
-	n, err := db.read().CountAcceptances(ctx, pgq.CountAcceptancesParams{RoutineID: routineID, Policy: policy, RecordID: except})
+	n, err := db.single().CountAcceptances(ctx, pgq.CountAcceptancesParams{RoutineID: routineID, Policy: policy, RecordID: except})
 	return n, unavailable(err)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Run returns a run. KindNotFound when there is none.
 func (db *DB) Run(ctx context.Context, id string) (task.Run, error) {
-	row, err := db.read().Run(ctx, id)
+	row, err := db.single().Run(ctx, id)
 	if err != nil {
 		return task.Run{}, unavailable(notFound(err, "Company run"))
 	}
@@ -48,7 +48,7 @@ func (db *DB) RunsOfTask(ctx context.Context, taskID string, total int64, p Page
 	if !p.reaches(total) {
 		return nil, nil
 	}
-	rows, err := db.read().RunsOfTask(ctx, pgq.RunsOfTaskParams{
+	rows, err := db.single().RunsOfTask(ctx, pgq.RunsOfTaskParams{
 		TaskID: taskID, MostContent: ListContent, Most: int32(p.Limit), Skip: int32(p.skip()),
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ type WaitingRef struct {
 
 // OverdueRuns returns runs that were due before a moment and still need a look, longest overdue first.
 func (db *DB) OverdueRuns(ctx context.Context, before time.Time, most int) ([]WaitingRef, error) {
-	rows, err := db.read().OverdueRuns(ctx, pgq.OverdueRunsParams{DueBefore: before, Most: int32(most)})
+	rows, err := db.single().OverdueRuns(ctx, pgq.OverdueRunsParams{DueBefore: before, Most: int32(most)})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -88,7 +88,7 @@ func (db *DB) OverdueRuns(ctx context.Context, before time.Time, most int) ([]Wa
 
 // UnfinishedRuns returns one batch of the runs that need a look, by id and after the given one.
 func (db *DB) UnfinishedRuns(ctx context.Context, after string, most int) ([]WaitingRef, error) {
-	rows, err := db.read().UnfinishedRuns(ctx, pgq.UnfinishedRunsParams{AfterID: after, Most: int32(most)})
+	rows, err := db.single().UnfinishedRuns(ctx, pgq.UnfinishedRunsParams{AfterID: after, Most: int32(most)})
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -115,7 +115,7 @@ type Waiting struct {
 
 // OldestPending returns the run whose turn it is, nil when none waits.
 func (db *DB) OldestPending(ctx context.Context) (*Waiting, error) {
-	row, err := db.read().OldestPending(ctx)
+	row, err := db.single().OldestPending(ctx)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -124,19 +124,19 @@ func (db *DB) OldestPending(ctx context.Context) (*Waiting, error) {
 
 // PendingAhead counts the sandboxed runs that get a slot before this one.
 func (db *DB) PendingAhead(ctx context.Context, r *task.Run) (int64, error) {
-	n, err := db.read().PendingAhead(ctx, pgq.PendingAheadParams{CreatedAt: r.CreatedAt, ID: r.ID})
+	n, err := db.single().PendingAhead(ctx, pgq.PendingAheadParams{CreatedAt: r.CreatedAt, ID: r.ID})
 	return n, unavailable(err)
 }
 
 // LastCompleted returns the newest completed attempt before this one, whose work it continues; ok is false on a first.
 func (db *DB) LastCompleted(ctx context.Context, taskID string, beforeAttempt int) (r task.Run, ok bool, err error) {
-	row, err := db.read().LastCompletedRun(ctx, pgq.LastCompletedRunParams{TaskID: taskID, BeforeAttempt: int32(beforeAttempt)})
+	row, err := db.single().LastCompletedRun(ctx, pgq.LastCompletedRunParams{TaskID: taskID, BeforeAttempt: int32(beforeAttempt)})
 	return oneOrNone(row, err)
 }
 
 // RunAndClock returns a run and the database's clock. KindNotFound when there is none.
 func (db *DB) RunAndClock(ctx context.Context, id string) (task.Run, time.Time, error) {
-	r, now, err := runAndClock(ctx, db.read(), id)
+	r, now, err := runAndClock(ctx, db.single(), id)
 	return r, now, unavailable(err)
 }
 
@@ -184,11 +184,6 @@ func (tx *Tx) SaveRun(ctx context.Context, before, after *task.Run) error {
 // MoveDue sets when a run is looked at next, unless somebody else did since: then moved is false. Only whoever has sent
 // a message that arrives at that moment calls it.
 func (db *DB) MoveDue(ctx context.Context, id string, seen, due time.Time) (moved bool, err error) {
-	// A statement of its own may be in conflict like any transaction; its guard makes a repeat harmless.
-	err = again(ctx, func() error {
-		n, err := db.read().MoveDue(ctx, pgq.MoveDueParams{ID: id, SeenDueAt: seen, DueAt: due})
-		moved = n > 0
-		return err
-	})
-	return moved, err
+	n, err := db.single().MoveDue(ctx, pgq.MoveDueParams{ID: id, SeenDueAt: seen, DueAt: due})
+	return n > 0, unavailable(err)
 }

@@ -23,7 +23,7 @@ func (db *DB) Sources(ctx context.Context, p Page, productID string) ([]company.
 
 // GitSources returns the unarchived git Sources of a Product, by id.
 func (db *DB) GitSources(ctx context.Context, productID string) ([]company.Source, error) {
-	rows, err := db.read().GitSources(ctx, productID)
+	rows, err := db.single().GitSources(ctx, productID)
 	if err != nil {
 		return nil, unavailable(err)
 	}

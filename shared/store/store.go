@@ -70,8 +70,31 @@ func (db *DB) Close() { db.pool.Close() }
 // Pool is the connection pool, for migrations and for tests of this package's callers.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
-// read returns queries that run as single statements.
-func (db *DB) read() *pgq.Queries { return pgq.New(db.pool) }
+// single returns queries that run as single statements, each in a transaction of its own. One that was in conflict is repeated.
+func (db *DB) single() *pgq.Queries { return pgq.New(statements{db.pool}) }
+
+type statements struct{ *pgxpool.Pool }
+
+// Exec implements pgq.DBTX.
+func (s statements) Exec(ctx context.Context, statement string, args ...any) (tag pgconn.CommandTag, err error) {
+	err = again(ctx, func() (err error) {
+		tag, err = s.Pool.Exec(ctx, statement, args...)
+		return err
+	})
+	return tag, err
+}
+
+// QueryRow implements pgq.DBTX.
+func (s statements) QueryRow(ctx context.Context, statement string, args ...any) pgx.Row {
+	return row(func(into ...any) error {
+		return again(ctx, func() error { return s.Pool.QueryRow(ctx, statement, args...).Scan(into...) })
+	})
+}
+
+type row func(into ...any) error
+
+// Scan implements pgx.Row.
+func (r row) Scan(into ...any) error { return r(into...) }
 
 // Tx is one transaction.
 type Tx struct {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -174,4 +175,31 @@ func TestTransactRepeatsAfterAConflictAtCommit(t *testing.T) {
 	if _, err := db.Product(t.Context(), p.ID); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestSingleStatementsRepeatAfterAConflict: whoever comes second to the same row succeeds, is refused, or may come again.
+func TestSingleStatementsRepeatAfterAConflict(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	storetest.FailCommits(t, db, "claims", 2)
+	if held, err := db.TakeClaim(t.Context(), "late", "h", time.Minute); err != nil || !held {
+		t.Errorf("after conflicts at COMMIT: %v, %v", held, err)
+	}
+	var wg sync.WaitGroup
+	for n := range 4 {
+		wg.Go(func() {
+			holder := fmt.Sprint(n)
+			for range 200 {
+				held, err := db.TakeClaim(t.Context(), "duty", holder, time.Minute)
+				if err == nil && held {
+					err = db.FreeClaim(t.Context(), "duty", holder)
+				}
+				if err != nil && task.KindOf(err) != task.KindUnavailable {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
