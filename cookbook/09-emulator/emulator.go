@@ -42,7 +42,7 @@ func startEmulator(ctx context.Context, t tools, folder string) (*emulator, erro
 	defer log.Close()
 	e.cmd = exec.Command(t.ministack)
 	// All interfaces: containers come by the bridge, pushes of images by loopback, the only plain http that an engine trusts.
-	e.cmd.Env = append(os.Environ(), "GATEWAY_PORT="+strconv.Itoa(port), "BIND_HOST=0.0.0.0", "AWS_ENDPOINT_URL="+e.url)
+	e.cmd.Env = append(os.Environ(), "GATEWAY_PORT="+strconv.Itoa(port), "BIND_HOST=0.0.0.0", "AWS_ENDPOINT_URL="+e.url, "TMPDIR="+folder)
 	e.cmd.Env = append(e.cmd.Env, credentials()...)
 	e.cmd.Dir, e.cmd.Stdout, e.cmd.Stderr = folder, log, log
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

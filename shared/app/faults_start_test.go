@@ -445,3 +445,35 @@ func TestSecretsThatAreAwayAreAskedForAgain(t *testing.T) {
 	}
 	b.Check()
 }
+
+// TestTheQueueIsLost: a process that kept its queue in memory died while it started a sandbox. The next one adopts that at once,
+// and looks again when the run is due, as if nothing had been lost.
+func TestTheQueueIsLost(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t, 2)
+	tk := b.NewTask(task.ExecutorAgent, apptest.Engineer)
+	runID := b.Start(tk.ID, 1)
+	b.Fleet.Plan = once("start", 1, apptest.FaultCrash)
+	for _, m := range b.Attempts.Due() {
+		b.Deliver(b.Attempts, m)
+	}
+	b.Attempts.Clear()
+	if run := b.RunNow(runID); run.State != task.StateLaunching || run.CallingUntil == nil {
+		t.Fatalf("run %s, calling until %v: nobody died in a call", run.State, run.CallingUntil)
+	}
+	if err := errors.Join(b.DB.EndLeases(t.Context(), b.Clock.Now()), b.WakeAll(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	b.Drain()
+	box := onlyBox(t, b)
+	if run := b.RunNow(runID); run.SandboxARN != box.Handle {
+		t.Errorf("the sandbox is %q, not %s", run.SandboxARN, box.Handle)
+	}
+	b.Fleet.End(box, "")
+	b.Pass(time.Minute)
+	if run := b.RunNow(runID); run.State != task.StateError {
+		t.Errorf("a minute after its sandbox's end the run is %s", run.State)
+	}
+	b.Pass(time.Hour)
+	b.Check()
+}

@@ -43,7 +43,7 @@ func (c *Company) wakeOverdue(ctx context.Context, now time.Time) error {
 // wakeBatch is how many runs WakeAll reads at once.
 const wakeBatch = 500
 
-// WakeAll wakes every run that still needs a look, for a process that has lost its queue.
+// WakeAll wakes every run that still needs a look, now and when it is due, for a process that has lost its queue.
 func (c *Company) WakeAll(ctx context.Context) error {
 	after := ""
 	for {
@@ -59,8 +59,15 @@ func (c *Company) WakeAll(ctx context.Context) error {
 }
 
 func (c *Company) wakeAll(ctx context.Context, runs []store.WaitingRef) error {
+	now := c.Clock()
 	for _, r := range runs {
 		if err := c.send(ctx, r.ID, r.Sandboxed, 0); err != nil {
+			return err
+		}
+		if !r.DueAt.After(now) {
+			continue
+		}
+		if err := c.send(ctx, r.ID, r.Sandboxed, r.DueAt.Sub(now)); err != nil {
 			return err
 		}
 	}

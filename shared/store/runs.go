@@ -75,6 +75,7 @@ func cut(s string, n int) string {
 type WaitingRef struct {
 	ID        string
 	Sandboxed bool
+	DueAt     time.Time
 }
 
 // OverdueRuns returns runs that were due before a moment and still need a look, longest overdue first.
@@ -95,11 +96,14 @@ func (db *DB) UnfinishedRuns(ctx context.Context, after string, most int) ([]Wai
 	return convert(rows, func(r pgq.UnfinishedRunsRow) (WaitingRef, error) { return WaitingRef(r), nil })
 }
 
-// EndLeases ends what every worker has taken, of Tasks and of Routines: for the one process that works on these rows, when it
+// EndLeases ends what every worker has taken, of Tasks and of Routines, and the calls that start sandboxes: for the one process that works on these rows, when it
 // starts and whoever worked before is dead.
 func (db *DB) EndLeases(ctx context.Context, now time.Time) error {
 	return db.Transact(ctx, func(ctx context.Context, tx *Tx) error {
 		if err := tx.q.EndLeases(ctx, &now); err != nil {
+			return err
+		}
+		if err := tx.q.EndCalls(ctx, &now); err != nil {
 			return err
 		}
 		return tx.q.EndRoutineLeases(ctx, &now)

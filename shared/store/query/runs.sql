@@ -49,14 +49,14 @@ WHERE state = 'PENDING' AND sandboxed
 
 -- name: OverdueRuns :many
 -- Runs whose message was lost: due before a moment and still in need of a look. The predicate is runs_due's.
-SELECT id, sandboxed FROM runs
+SELECT id, sandboxed, due_at FROM runs
 WHERE due_at < sqlc.arg(due_before)
     AND (state IN ('PENDING', 'LAUNCHING', 'RUNNING', 'CANCELLING') OR (launch > 0 AND stopped_at IS NULL))
 ORDER BY due_at LIMIT sqlc.arg(most);
 
 -- name: UnfinishedRuns :many
 -- Every run that still needs a look, page by page by id: what a process enqueues that lost its queue.
-SELECT id, sandboxed FROM runs
+SELECT id, sandboxed, due_at FROM runs
 WHERE (state IN ('PENDING', 'LAUNCHING', 'RUNNING', 'CANCELLING') OR (launch > 0 AND stopped_at IS NULL))
     AND id > sqlc.arg(after_id)
 ORDER BY id LIMIT sqlc.arg(most);
@@ -80,3 +80,8 @@ FROM runs WHERE task_id = sqlc.arg(task_id) ORDER BY attempt LIMIT sqlc.arg(most
 -- Of plain runs whose worker is known to be dead.
 UPDATE runs SET lease_until = sqlc.arg(now)
 WHERE state IN ('RUNNING', 'CANCELLING') AND NOT sandboxed AND lease_until > sqlc.arg(now);
+
+-- name: EndCalls :exec
+-- Of launches whose caller is known to be dead.
+UPDATE runs SET calling_until = sqlc.arg(now)
+WHERE state = 'LAUNCHING' AND calling_until > sqlc.arg(now);

@@ -11,6 +11,17 @@ import (
 	"time"
 )
 
+const endCalls = `-- name: EndCalls :exec
+UPDATE runs SET calling_until = $1
+WHERE state = 'LAUNCHING' AND calling_until > $1
+`
+
+// Of launches whose caller is known to be dead.
+func (q *Queries) EndCalls(ctx context.Context, now *time.Time) error {
+	_, err := q.db.Exec(ctx, endCalls, now)
+	return err
+}
+
 const endLeases = `-- name: EndLeases :exec
 UPDATE runs SET lease_until = $1
 WHERE state IN ('RUNNING', 'CANCELLING') AND NOT sandboxed AND lease_until > $1
@@ -131,7 +142,7 @@ func (q *Queries) OldestPending(ctx context.Context) (OldestPendingRow, error) {
 }
 
 const overdueRuns = `-- name: OverdueRuns :many
-SELECT id, sandboxed FROM runs
+SELECT id, sandboxed, due_at FROM runs
 WHERE due_at < $1
     AND (state IN ('PENDING', 'LAUNCHING', 'RUNNING', 'CANCELLING') OR (launch > 0 AND stopped_at IS NULL))
 ORDER BY due_at LIMIT $2
@@ -145,6 +156,7 @@ type OverdueRunsParams struct {
 type OverdueRunsRow struct {
 	ID        string
 	Sandboxed bool
+	DueAt     time.Time
 }
 
 // Runs whose message was lost: due before a moment and still in need of a look. The predicate is runs_due's.
@@ -157,7 +169,7 @@ func (q *Queries) OverdueRuns(ctx context.Context, arg OverdueRunsParams) ([]Ove
 	var items []OverdueRunsRow
 	for rows.Next() {
 		var i OverdueRunsRow
-		if err := rows.Scan(&i.ID, &i.Sandboxed); err != nil {
+		if err := rows.Scan(&i.ID, &i.Sandboxed, &i.DueAt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -457,7 +469,7 @@ func (q *Queries) RunsOfTask(ctx context.Context, arg RunsOfTaskParams) ([]RunsO
 }
 
 const unfinishedRuns = `-- name: UnfinishedRuns :many
-SELECT id, sandboxed FROM runs
+SELECT id, sandboxed, due_at FROM runs
 WHERE (state IN ('PENDING', 'LAUNCHING', 'RUNNING', 'CANCELLING') OR (launch > 0 AND stopped_at IS NULL))
     AND id > $1
 ORDER BY id LIMIT $2
@@ -471,6 +483,7 @@ type UnfinishedRunsParams struct {
 type UnfinishedRunsRow struct {
 	ID        string
 	Sandboxed bool
+	DueAt     time.Time
 }
 
 // Every run that still needs a look, page by page by id: what a process enqueues that lost its queue.
@@ -483,7 +496,7 @@ func (q *Queries) UnfinishedRuns(ctx context.Context, arg UnfinishedRunsParams) 
 	var items []UnfinishedRunsRow
 	for rows.Next() {
 		var i UnfinishedRunsRow
-		if err := rows.Scan(&i.ID, &i.Sandboxed); err != nil {
+		if err := rows.Scan(&i.ID, &i.Sandboxed, &i.DueAt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
