@@ -42,8 +42,12 @@ func synth(ctx context.Context, root string, values map[string]string) error {
 func newApp(out string, s setting.Settings, code stack.Code) cxapi.CloudAssembly {
 	app := awscdk.NewApp(&awscdk.AppProps{
 		Outdir: jsii.String(out), AnalyticsReporting: jsii.Bool(false),
-		// What the cdk CLI asks for, so that the templates are the same without it: the SAM CLI finds code by it.
-		Context: &map[string]any{"aws:cdk:enable-asset-metadata": true, "aws:cdk:enable-path-metadata": true},
+		Context: &map[string]any{
+			// What the cdk CLI asks for, so that the templates are the same without it: the SAM CLI finds code by it.
+			"aws:cdk:enable-asset-metadata": true, "aws:cdk:enable-path-metadata": true,
+			// The stack of the database keeps what the other one uses.
+			"@aws-cdk/core:defaultCrossStackReferences": "strong",
+		},
 	})
 	stack.Build(app, s, code)
 	return app.Synth(nil)

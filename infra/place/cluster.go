@@ -83,6 +83,7 @@ func (c *Cluster) container(scope constructs.Construct, id string, s setting.Set
 		User:                   jsii.String("0"),
 		Environment:            proxyEnvironment(s.Proxy),
 	})
+	awscdk.Annotations_Of(container).AcknowledgeWarning(jsii.String("@aws-cdk/aws-ecs:ecrImageRequiresPolicy"), jsii.String("pulls allows it"))
 	for _, name := range []string{"sandbox", "tmp"} {
 		c.Task.AddVolume(&awsecs.Volume{Name: jsii.String(name)})
 		container.AddMountPoints(&awsecs.MountPoint{
