@@ -2,6 +2,8 @@
 package place
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -67,10 +69,10 @@ func NewFunction(scope constructs.Construct, id string, p FunctionProps) *Functi
 	return &Function{Function: fn, LogGroup: logs, Role: role}
 }
 
-// Set adds environment variables.
+// Set adds environment variables, in an order that stays: the same settings give the same template.
 func (f *Function) Set(environment map[string]*string) {
-	for name, value := range environment {
-		if value != nil && *value != "" {
+	for _, name := range slices.Sorted(maps.Keys(environment)) {
+		if value := environment[name]; value != nil && *value != "" {
 			f.AddEnvironment(jsii.String(name), value, nil)
 		}
 	}
