@@ -8,8 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"io"
-	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -39,11 +37,9 @@ func serveSecurely(address, behind string) (*secure, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // a sandbox that is killed breaks its connection off
 	s := &secure{
 		url: "https://" + l.Addr().String(), certificate: text,
-		server: &http.Server{Handler: proxy, ReadHeaderTimeout: 10 * time.Second},
+		server: &http.Server{Handler: httputil.NewSingleHostReverseProxy(to), ReadHeaderTimeout: 10 * time.Second},
 	}
 	go func() { _ = s.server.Serve(l) }()
 	return s, nil

@@ -15,7 +15,6 @@ import (
 	"companyos/shared/company"
 	"companyos/shared/executor"
 	"companyos/shared/local"
-	"companyos/shared/model"
 	"companyos/shared/model/messages"
 	"companyos/shared/task"
 	"companyos/shared/wire"
@@ -84,7 +83,7 @@ func open(ctx context.Context, log io.Writer) (o *office, err error) {
 	if err := os.MkdirAll(filepath.Join(data, "secrets"), 0o700); err != nil {
 		return o, err
 	}
-	if err := os.WriteFile(filepath.Join(data, "secrets", model.KeyName), []byte("a key of no worth\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(data, "secrets", messages.KeyName), []byte("a key of no worth\n"), 0o600); err != nil {
 		return o, err
 	}
 	o.company, err = local.Start(ctx, local.Config{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -36,6 +37,7 @@ func (f *Forger) To(l net.Listener, api string) error {
 		return err
 	}
 	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // a sandbox that ends breaks off what it asks
 	f.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if commit := f.commit.Load(); commit != nil && r.URL.Path == "/sandbox/prepared" {
 			if err := rewrite(r, *commit); err != nil {

@@ -17,13 +17,10 @@ import (
 // newWorker does the work of runs, with the models of the provider that the settings name.
 func newWorker(c config.Execute) (worker.Worker, error) {
 	models := &messages.Provider{BaseURL: c.AnthropicBaseURL}
-	if err := models.Check(); err != nil {
-		return worker.Worker{}, err
-	}
 	if c.ModelProvider == "bedrock" {
 		models = bedrock.Provider(cloud.Config())
 	}
-	return worker.Worker{Steps: steps.Registered(), Models: models}, nil
+	return worker.Worker{Steps: steps.Registered(), Models: models}, models.Check()
 }
 
 // channels are where summaries go: webhooks, and the topics that the deployment names.

@@ -11,9 +11,6 @@ import (
 	"companyos/shared/task"
 )
 
-// KeyName is the secret with the key of Anthropic's API.
-const KeyName = "ANTHROPIC_API_KEY"
-
 // Secrets reads the values of secrets by their names.
 type Secrets func(ctx context.Context, names []string) (map[string]string, error)
 

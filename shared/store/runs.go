@@ -96,8 +96,8 @@ func (db *DB) UnfinishedRuns(ctx context.Context, after string, most int) ([]Wai
 	return convert(rows, func(r pgq.UnfinishedRunsRow) (WaitingRef, error) { return WaitingRef(r), nil })
 }
 
-// EndLeases ends what every worker has taken, of Tasks and of Routines, and the calls that start sandboxes: for the one process that works on these rows, when it
-// starts and whoever worked before is dead.
+// EndLeases ends what every worker has taken, of Tasks and of Routines, and the calls that start sandboxes: for the one process
+// that works on these rows, when it starts and whoever worked before is dead.
 func (db *DB) EndLeases(ctx context.Context, now time.Time) error {
 	return db.Transact(ctx, func(ctx context.Context, tx *Tx) error {
 		if err := tx.q.EndLeases(ctx, &now); err != nil {

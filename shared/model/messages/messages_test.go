@@ -18,7 +18,7 @@ import (
 const key = "sk-of-the-test"
 
 func secrets(context.Context, []string) (map[string]string, error) {
-	return map[string]string{model.KeyName: key}, nil
+	return map[string]string{messages.KeyName: key}, nil
 }
 
 func start(t *testing.T, steps ...modeltest.Step) *modeltest.Server {

@@ -17,6 +17,9 @@ import (
 	"companyos/shared/task"
 )
 
+// KeyName is the secret with the key of Anthropic's API.
+const KeyName = "ANTHROPIC_API_KEY"
+
 // Provider says where models are asked. The zero value is Anthropic's own API.
 type Provider struct {
 	BaseURL string                 // of another server with the same API: https, or http to loopback; empty: Anthropic's
@@ -67,8 +70,8 @@ func (p *Provider) client(ctx context.Context, secrets model.Secrets) (anthropic
 	if secrets == nil {
 		return anthropic.MessageService{}, &model.EndError{Kind: task.EndModelUnauthorized, Text: "This deployment has no secrets, so there is no key for the model."}
 	}
-	values, err := secrets(ctx, []string{model.KeyName})
-	key := values[model.KeyName]
+	values, err := secrets(ctx, []string{KeyName})
+	key := values[KeyName]
 	if err != nil || key == "" {
 		return anthropic.MessageService{}, &model.EndError{Kind: task.EndModelUnauthorized, Text: "The key for the model could not be read: " + reason(err), Cause: err}
 	}
@@ -81,7 +84,7 @@ func (p *Provider) client(ctx context.Context, secrets model.Secrets) (anthropic
 
 func reason(err error) string {
 	if err == nil {
-		return "the secret " + model.KeyName + " is empty."
+		return "the secret " + KeyName + " is empty."
 	}
 	return err.Error() + "."
 }

@@ -133,6 +133,7 @@ func TestStopReasons(t *testing.T) {
 		{name: "failed by itself", code: "EssentialContainerExited", reason: "Essential container in task exited", exit: code(1), want: "", contains: "(exit code 1)"},
 		{name: "out of memory", code: "EssentialContainerExited", reason: "Essential container in task exited", inside: "OutOfMemoryError: Container killed due to memory usage", exit: code(137), want: task.EndOutOfMemory},
 		{name: "out of memory without a word", code: "EssentialContainerExited", reason: "Essential container in task exited", exit: code(137), want: task.EndOutOfMemory, contains: "exited: killed without a reason, as for lack of memory (exit code 137)"},
+		{name: "out of memory and nothing else told", code: "EssentialContainerExited", exit: code(137), want: task.EndOutOfMemory, contains: "killed without a reason, as for lack of memory (exit code 137)"},
 		{name: "told to stop and killed", code: "UserInitiated", reason: "the run is over", exit: code(137), want: task.EndLost, contains: "the run is over"},
 		{name: "told to stop and out of memory", code: "UserInitiated", reason: "the run is over", inside: "OutOfMemoryError: x", exit: code(137), want: task.EndLost},
 		{name: "disk", code: "EssentialContainerExited", reason: "Essential container in task exited", inside: "write /x: no space left on device", exit: code(2), want: task.EndStorageFull},

@@ -47,7 +47,7 @@ func stopOf(code types.TaskStopCode, taskReason, containerReason string, exitCod
 		kind = task.EndNeverStarted
 	case code == types.TaskStopCodeEssentialContainerExited && exitCode != nil && *exitCode == killed:
 		kind = task.EndOutOfMemory // nobody else kills in there: every other kill has a code of its own
-		text += ": killed without a reason, as for lack of memory"
+		text = strings.TrimPrefix(text+": killed without a reason, as for lack of memory", ": ")
 	case code == types.TaskStopCodeEssentialContainerExited:
 	default:
 		kind = task.EndLost
